@@ -29,6 +29,8 @@ class FinishedWork:
     subject: str = ""
     done_at: float = 0.0
     blockers: list[str] = field(default_factory=list)
+    merged: str = ""
+    """What the board says that it is on the target."""
 
 
 def refresh(queue: MergeQueue, done: Sequence[FinishedWork], still_open: Sequence[str]) -> None:
@@ -71,19 +73,19 @@ def _wait(queue: MergeQueue, blockers: Mapping[str, Sequence[str]], still_open: 
             item.status = PENDING if item.waits_for else QUEUED
 
 
-def touch_each_other(one: MergeItem, other: MergeItem) -> bool:
-    return bool({*one.files} & {*other.files})
-
-
 def next_batch(queue: MergeQueue, at_once: int) -> list[MergeItem]:
     """
     What is merged next, in this order: first what meets nobody else's files, so that a conflict holds up as little as
     possible; then who was done first. What builds on another comes after it, in one batch too.
     """
     moving = [one for one in queue.items if one.is_moving]
+    owners: dict[str, set[str]] = {}
+    for one in moving:
+        for path in one.files:
+            owners.setdefault(path, set()).add(one.task)
 
     def key(item: MergeItem) -> tuple[int, float, int, str]:
-        meets = sum(touch_each_other(item, other) for other in moving if other is not item)
+        meets = len({other for path in item.files for other in owners[path]} - {item.task})
         return meets, item.done_at, int(item.task) if item.task.isdecimal() else 0, item.task
 
     chosen: list[MergeItem] = []

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
+_FIELDS = tuple(one.name for one in fields(MergeItem) if one.name != "rivals")
+
 
 def encode_queue(queue: MergeQueue) -> bytes:
     said: Record = asdict(replace(queue, items=[]))
@@ -25,12 +27,12 @@ def encode_queue(queue: MergeQueue) -> bytes:
 
 
 def item_fields(item: MergeItem) -> dict[str, Plain]:
-    """Flat, as far as it is: a queue of hundreds is written at every step, and `asdict` would copy every word of it."""
-    said: dict[str, Plain] = {one.name: getattr(item, one.name) for one in fields(item)}
+    """Not by `asdict`, which copies every word of it: a queue is written several times for each of its items."""
+    said: dict[str, Plain] = {name: getattr(item, name) for name in _FIELDS}
+    said |= {name: [*value] for name, value in said.items() if isinstance(value, list)}
     said["checks"] = [asdict(one) for one in item.checks]
     rivals: list[Plain] = [asdict(one) for one in item.rivals]
     files = said.pop("conflicts")
-    del said["rivals"]
     said["conflict"] = {"files": files, "with": rivals} if files or rivals else None
     said["commit"] = item.commit or None
     return said

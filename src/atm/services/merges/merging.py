@@ -48,11 +48,11 @@ class Merging:
         resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit))
         left |= {one.task: False for one in queue.items if one.status == MERGED and one.resolution}
         clear_places(self.desk, {**left, CHECKS: False})
-        for item in queue.items:
-            if item.status == MERGED:
-                self._note_on_board(item)
         let_go(self.room, queue.team)
         self.look()
+        for item in queue.items:
+            if item.status == MERGED and not self._board.is_noted(item):
+                self._note_on_board(item)
         try:
             yield
         finally:

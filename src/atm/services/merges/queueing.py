@@ -42,6 +42,11 @@ class BoardReader:
         still_open = [card.id for card in board.cards.values() if _may_still_come(board, card)]
         refresh(queue, [*needed, *wanted], still_open)
 
+    def is_noted(self, item: MergeItem) -> bool:
+        """Did the board say, when it was looked at last, that this is merged?"""
+        _, work = self._known.get(item.task, (None, None))
+        return work is not None and work.merged == item.commit
+
     def _work(self, board: Board, card: Card) -> FinishedWork | None:
         if board.state(card) != COMPLETED:
             return None
@@ -72,6 +77,7 @@ def _finished(task: Task) -> FinishedWork | None:
         base=base,
         subject=task.subject,
         done_at=(from_iso(at) or 0.0) if at else 0.0,
+        merged=_text(work.get("merged")),
     )
 
 

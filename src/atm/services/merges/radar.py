@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Generic, TypeVar
+
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import AtmError
 from atm.domain.merges.radar import TARGET, Collision, WorkNow, common_places, meeting, places_in, warning
@@ -12,12 +15,29 @@ from atm.services.mail.sending import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atm.ports.crew.worktrees import Repository
     from atm.services.merges.mergeroom import Mergeroom
 
 US = "atm"
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """What git said about commits, which do not change. What one look does not ask for is forgotten by the next."""
+
+    def __init__(self) -> None:
+        self._now: dict[tuple[str, ...], T] = {}
+        self._former: dict[tuple[str, ...], T] = {}
+
+    def begin(self) -> None:
+        self._now, self._former = {}, self._now
+
+    def get(self, ask: Callable[[], T], *commits: str) -> T:
+        if commits not in self._now:
+            self._now[commits] = self._former[commits] if commits in self._former else ask()
+        return self._now[commits]
 
 
 class Radar:
@@ -27,8 +47,11 @@ class Radar:
         self._room = room
         self._team = team
         self._known: dict[str, tuple[object, WorkNow]] = {}
-        self._judged: dict[tuple[str, ...], list[str]] = {}
-        """By commits: in which files they do not go together."""
+        self._commits: dict[str, tuple[object, str]] = {}
+        self._judged: Remembered[tuple[list[str], dict[str, list[list[int]]]]] = Remembered()
+        """In which files two do not go together, and in which lines of these."""
+        self._behind: Remembered[list[str]] = Remembered()
+        """What the target has that a beginning has not."""
 
     def touched(self) -> dict[str, list[str]]:
         """By task: what was changed for it so far, as of the last look."""
@@ -42,12 +65,15 @@ class Radar:
             if record is not None and record.worktree and record.task and record.common == repository.common:
                 records[record.task] = record
         self._known = {id: self._now(record) for id, record in records.items()}
+        self._commits = {id: made for id, made in self._commits.items() if id in records}
+        self._judged.begin()
+        self._behind.begin()
         works = [work for _, work in self._known.values()]
         found = [self._collision(repository, records, a, b, paths) for a, b, paths in meeting(works)]
         return [*found, *self._with_target(repository, branch, records)]
 
     def _now(self, record: AgentRecord) -> tuple[object, WorkNow]:
-        version = (record.generation, record.heard_at, record.turns, record.worktree)
+        version: object = (record.generation, record.heard_at, record.turns, record.worktree)
         known = self._known.get(record.task)
         if known is not None and known[0] == version and record.heard_at:
             return known
@@ -55,7 +81,8 @@ class Radar:
         try:
             files = self._room.crew.worktrees.touched(place) if place is not None else []
         except (AtmError, OSError):
-            files = known[1].files if known is not None else []  # somebody writes there just now
+            files = known[1].files if known is not None else []
+            version = None  # somebody is at it just now: it is looked at again
         return version, WorkNow(task=record.task, agent=record.member, files=files)
 
     def _collision(
@@ -74,7 +101,8 @@ class Radar:
         for task, record in records.items():
             if not target or record.base == target or not self._known[task][1].files:
                 continue
-            theirs = WorkNow(task=TARGET, files=git.changed(repository, record.base, target))
+            behind = self._behind.get(partial(git.changed, repository, record.base, target), record.base, target)
+            theirs = WorkNow(task=TARGET, files=behind)
             for _, work, paths in meeting([theirs, self._known[task][1]]):
                 collision = Collision(tasks=[task, TARGET], agents=[work.agent, ""], files=paths)
                 if commit := self._commit(record):
@@ -83,26 +111,37 @@ class Radar:
         return found
 
     def _commit(self, record: AgentRecord) -> str:
-        place = worktree_of(record)
+        """All of its work; the same one, for as long as its agent did nothing."""
+        version, known, place = self._known[record.task][0], self._commits.get(record.task), worktree_of(record)
+        if known is not None and known[0] == version and version is not None and record.heard_at:
+            return known[1]
         try:
-            return self._room.crew.worktrees.now(place) if place is not None else ""
+            made = self._room.crew.worktrees.now(place) if place is not None else ""
         except (AtmError, OSError):
             return ""
+        self._commits[record.task] = (version, made)
+        return made
 
     def _judge(
         self, repository: Repository, collision: Collision, base: str, onto: str, head: str, base_of_onto: str
     ) -> None:
         """By a merge that nobody keeps; and in which lines."""
-        git, key = self._room.git, (base, onto, head)
-        if key not in self._judged:
-            self._judged[key] = git.would_conflict(repository, base, onto, head)
-        collision.conflicts = self._judged[key]
-        if base != base_of_onto:
-            return  # their lines are counted from different beginnings
-        for path in collision.conflicts:
-            one, other = (places_in(git.diff(repository, base, side, [path], context=0)) for side in (head, onto))
-            if places := common_places(one, other):
-                collision.lines[path] = places
+
+        def ask() -> tuple[list[str], dict[str, list[list[int]]]]:
+            conflicts = self._room.git.would_conflict(repository, base, onto, head)
+            # From different beginnings, their lines are counted differently.
+            counted = conflicts if base == base_of_onto else []
+            return conflicts, {
+                path: places for path in counted if (places := self._places(repository, base, onto, head, path))
+            }
+
+        conflicts, lines = self._judged.get(ask, base, onto, head, base_of_onto)
+        collision.conflicts, collision.lines = [*conflicts], {**lines}
+
+    def _places(self, repository: Repository, base: str, onto: str, head: str, path: str) -> list[list[int]]:
+        git = self._room.git
+        one, other = (places_in(git.diff(repository, base, side, [path], context=0)) for side in (head, onto))
+        return common_places(one, other)
 
 
 def tell_both(room: Mergeroom, team: str, collision: Collision, titles: Mapping[str, str], target: str) -> None:

@@ -10,15 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from atm.domain.crew.refs import (
-    decode,
-    encode,
-    folder_name,
-    names_in,
-    obstacles,
-    work_branch,
-    work_folder,
-)
+from atm.domain.crew.refs import decode, encode, folder_name, names_in, obstacles, work_branch, work_folder
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
 from atm.formats.crew.salvage_note import SalvageNote
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
@@ -51,6 +43,9 @@ if TYPE_CHECKING:
 
 PATIENT = 60.0
 """Seconds that one process waits for another that is at the same worktree."""
+
+BRIEF = 0.3
+"""The same for one that only wants to look, and can look again later."""
 
 RECORD = "atm-worktree"
 REPOSITORY_FILE = ".repository"
@@ -235,27 +230,27 @@ class GitWorktrees:
         return keep_once(common, team, task, note, tree=found.tree, parents=parents, now=now)
 
     def touched(self, worktree: Worktree) -> list[str]:
-        notes = checkouts.folder_of_notes(worktree.common, worktree.path)
-        if not notes or not os.path.isdir(worktree.path):
-            return []
-        git = self._git(notes, worktree.path)
-        with explained(worktree.path), Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-            dirty, untracked = Looking(git, scratch, self._beginning(notes, "")).changes()
-        return sorted({*changed_paths(git, worktree.base, "HEAD"), *dirty, *untracked})
+        with explained(worktree.path), self._locks.private(worktree.path, BRIEF):
+            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+            if not notes or not os.path.isdir(worktree.path):
+                return []
+            git = self._git(notes, worktree.path)
+            with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
+                dirty, untracked = Looking(git, scratch, self._beginning(notes, "")).changes()
+            is_new = checkouts.stands_at(notes, worktree.common, worktree.base)
+            committed = [] if is_new else changed_paths(git, worktree.base, "HEAD")
+            return sorted({*committed, *dirty, *untracked})
 
     def now(self, worktree: Worktree) -> str:
-        with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+        with explained(worktree.path), self._locks.private(worktree.path, BRIEF):
             notes = checkouts.folder_of_notes(worktree.common, worktree.path)
-            head = self._git(notes).commit_of("HEAD") if notes else ""
-            if not head or not os.path.isdir(worktree.path):
+            git = self._git(notes, worktree.path)
+            head = git.commit_of("HEAD") if notes and os.path.isdir(worktree.path) else ""
+            if not head:
                 return ""
             with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-                known = self._beginning(notes, head)
-                looking = Looking(self._git(notes, worktree.path), scratch, known)
-                if not any(looking.changes()):
-                    return head
-                found = take(self._git(notes, worktree.path), scratch, known)
-            return salvage.commit_tree(self._git(worktree.common), found.tree, [head], "what is there now")
+                found = take(git, scratch, self._beginning(notes, head))
+            return head if found.is_clean else salvage.commit_tree(git, found.tree, [head], "what is there now")
 
     def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
         if is_users_own:

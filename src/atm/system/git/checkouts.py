@@ -132,6 +132,22 @@ def worktrees_of(common: str) -> Iterator[tuple[str, str]]:
             yield notes, os.path.normpath(os.path.join(notes, pointer)).removesuffix("/.git")
 
 
+def stands_at(notes: str, common: str, commit: str) -> bool:
+    """Does git's own file say plainly that HEAD is this commit? If not, git has to be asked: it may be there too."""
+    said = _line(f"{notes}/HEAD")
+    return bool(commit) and commit == (_line(f"{common}/{said[5:]}") if said.startswith("ref: ") else said)
+
+
+def _line(path: str) -> str:
+    if not os.path.isfile(path):  # a pipe would be waited for
+        return ""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(4096).strip()
+    except (OSError, ValueError):
+        return ""
+
+
 def is_whole(notes: str, path: str) -> bool:
     """Do both sides know each other, and is there a commit?"""
     if os.path.islink(path) or not notes or git_folder(path) != os.path.realpath(notes):

@@ -113,6 +113,12 @@ class Git:
         self._settings: list[GitSetting] | None = None
         self.sleep = sleep
 
+    def with_more(self, more: Mapping[str, str], work_tree: str = "") -> Git:
+        """The same repository with settings of ours on top. Its own were read a moment ago, for the same work."""
+        made = Git(git_dir=self.git_dir, work_tree=work_tree, more=more, sleep=self.sleep)
+        made._settings = self._settings
+        return made
+
     @property
     def settings(self) -> list[GitSetting]:
         """All that counts here, read once; the last of each key wins."""

@@ -68,7 +68,7 @@ class TreeFile:
 
 def keep(git: Git, refs: Iterable[str], *, tree: str, parents: Sequence[str], message: str, now: float) -> Salvage:
     """A commit of a tree under the first of `refs` that is free."""
-    durable = Git(git_dir=git.git_dir, more=DURABLE, sleep=git.sleep)
+    durable = git.with_more(DURABLE)
     commit = commit_tree(durable, tree, parents, message, when=f"@{int(now)} +0000")
     for ref in refs:
         done = durable.run("update-ref", "--no-deref", ref, commit, "0" * len(commit), facts=US)

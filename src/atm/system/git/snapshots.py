@@ -58,7 +58,7 @@ class _Taking(Looking):
 
     def __init__(self, git: Git, scratch: str, known: Beginning) -> None:
         root = git.work_tree if os.path.isdir(git.work_tree) else ""  # git cannot stand where nothing is
-        durable = Git(git_dir=git.git_dir, work_tree=root, more=DURABLE, sleep=git.sleep)
+        durable = git.with_more(DURABLE, root)
         super().__init__(durable, scratch, known, {"GIT_INDEX_FILE": f"{scratch}/index"})
         self._in_conflict: dict[str, str] = {}
         """Sub-modules of which a merge could not tell the commit, and one of the two. No look at files shows these."""
