@@ -255,6 +255,27 @@ def test_a_queue_that_somebody_else_wrote_moves_no_branch(crew: Crew, flagged: s
     assert {item["task"] for item in merge(crew, "queue")["items"]} == {"1", "2"}
 
 
+def test_in_another_repository_nothing_is_begun(crew: Crew, flagged: str, tmp_path: Path) -> None:
+    Path(crew.layout.merges("crew")).unlink()
+    other = tmp_path / "other"
+    other.mkdir()
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
+        crew.git("-C", str(other), *words)
+    said = crew.atm("merge", "work", "--team", "crew", "--json", cwd=other, code=1).json
+    assert "no branch of team 'crew'" in said["error"]["message"]
+    assert not Path(crew.layout.merges("crew")).exists()
+    assert merge(crew, "retry", flagged, code=2)["item"]["status"] == "conflict_detected"
+
+
+def test_what_somebody_took_off_the_target_is_merged_again(crew: Crew) -> None:
+    run(crew, APART)
+    crew.git("update-ref", "-d", f"refs/heads/{TARGET}")
+    items = merge(crew, "work")["items"]
+    assert [item["status"] for item in items] == ["merged"] * 3
+    assert all(is_in(crew, item["commit"]) for item in items)
+    assert on_target(crew, "d.txt") == "b\nc"
+
+
 # Checks.
 
 
@@ -316,6 +337,26 @@ def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who:
     subjects = crew.git("log", "--format=%s", TARGET).split("\n")
     assert len(subjects) == len({*subjects})
     assert crew.left() == NOTHING
+
+
+def test_a_run_that_goes_on_waits_for_whoever_merges_still_for_the_one_that_was_killed(crew: Crew) -> None:
+    mark, go = crew.folder.parent / "checking", crew.folder.parent / "enough"
+    settings(crew, check=f"touch {mark}; while [ ! -e {go} ]; do sleep 0.05; done")
+    plan = crew.folder.parent / "plan.md"
+    plan.write_text(APART)
+    words = ("run", "--plan", str(plan), "--runtime", "script", "--agents", "2", "--team", "crew", "--yes", "--json")
+    started = crew.atm.start(*words)
+    crew.eventually(mark.exists)
+    started.kill()
+    started.communicate()
+    assert _merging(crew)
+    resumed = crew.atm.start("run", "--resume", "--team", "crew", "--json")
+    events = Path(crew.layout.runs("crew"))
+    crew.eventually(lambda: "run.resumed" in "".join(path.read_text() for path in events.glob("*/events.jsonl")))
+    go.touch()
+    report = json.loads(resumed.communicate()[0].decode().splitlines()[-1])
+    assert (report["outcome"], on_target(crew, "d.txt")) == ("success", "b\nc")
+    assert (crew.left(), _merging(crew)) == (NOTHING, [])
 
 
 def _merging(crew: Crew) -> list[int]:

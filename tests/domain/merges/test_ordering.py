@@ -148,7 +148,9 @@ def test_halving_finds_the_first_that_is_red(count, data):
 def test_what_reached_the_target_is_merged_and_everything_else_begins_again():
     there, lost = item("1", MERGING), item("2", MERGING)
     there.made, lost.made = "in", "out"
-    now = queue(there, lost, item("3", CONFLICT))
+    flagged = item("3", CONFLICT)
+    flagged.needs_human = True
+    now = queue(there, lost, flagged)
     resume(now, lambda commit: commit == "in")
     assert [(one.status, one.commit, one.made) for one in now.items] == [
         (MERGED, "in", ""),

@@ -136,9 +136,15 @@ def is_interrupted(item: MergeItem) -> bool:
     return item.status == CONFLICT and not item.needs_human
 
 
-def resume(queue: MergeQueue, is_in_target: Callable[[str], bool]) -> None:
-    """After a crash: what reached the target is merged, everything else begins again."""
+def resume(queue: MergeQueue, is_in_target: Callable[[str], bool], *, is_whole: bool = True) -> None:
+    """
+    After a crash: what reached the target is merged, everything else begins again. So does what is not there any more,
+    if the target is not `whole`: somebody has reset or deleted it.
+    """
     for item in queue.items:
+        if item.status == MERGED and not is_whole and not is_in_target(item.commit):
+            item.status, item.commit = QUEUED, ""
+            continue
         if item.status != MERGING and not is_interrupted(item) and not (item.made and item.status in (QUEUED, PENDING)):
             continue
         if item.made and is_in_target(item.made):

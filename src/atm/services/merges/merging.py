@@ -43,9 +43,11 @@ class Merging:
     def ready(self) -> Iterator[None]:
         """The target is there, and what a killed process left is put right; afterwards the worktree for checks goes."""
         queue, git = self.queue, self.room.git
-        git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
+        if queue.base or not git.head(self.repository, queue.branch):
+            git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
         left = {one.task: True for one in queue.items if is_interrupted(one)}  # half resolved, perhaps: it begins again
-        resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit))
+        is_whole = not queue.green or git.contains(self.repository, queue.branch, queue.green)
+        resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit), is_whole=is_whole)
         left |= {one.task: False for one in queue.items if one.status == MERGED and one.resolution}
         clear_places(self.desk, {**left, CHECKS: False})
         let_go(self.room, queue.team)
@@ -90,6 +92,12 @@ class Merging:
         except (FileBusy, DiskError):
             raise  # nobody's fault, and not for ever: who comes next goes on
         except (AtmError, OSError) as error:
+            if len(batch) > 1:  # one of them, and not all: alone each gets what it deserves
+                for item in batch:
+                    item.status, item.made = (QUEUED, "") if item.status == MERGING else (item.status, item.made)
+                    if item.is_ready and not item.waits_for:
+                        self._merge([item])
+                return
             for item in batch:
                 if item.is_moving:
                     self.desk.flag(

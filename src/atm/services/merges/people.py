@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from atm.domain.crew.refs import QUEUE, folder_name
-from atm.domain.errors import NoSuchMerge, RequestError
+from atm.domain.errors import NoSuchMerge, NotTrusted, RequestError, UnreadableFile
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
 from atm.domain.merges.ordering import try_again
 from atm.domain.untrusted_text import shell_words
 from atm.services.merges.desk import MergeDesk
 from atm.services.merges.merging import Merging
-from atm.services.merges.queueing import find_item, open_queue
+from atm.services.merges.queueing import check_is_here, find_item, open_queue
 from atm.services.merges.resolving import clear_place, prepare_place, take_resolution
 
 TYPE_CHECKING = False
@@ -25,18 +25,33 @@ PATIENT = 30.0
 
 
 def begin_queue(room: Mergeroom, wanted: MergeQueue) -> None:
-    """For a run: the queue of its team, with the target of the run. What was merged into another is another story."""
+    """
+    For a run: the queue of its team, with the target of the run. What was merged into another is another story. A queue
+    that somebody else wrote is made anew: everything that counts is on the board and in git.
+    """
+    former = _as_it_was(room, wanted.team)
+    if former is not None and (former.run, former.branch) == (wanted.run, wanted.branch):
+        return  # a run that goes on; whoever merged for it may still be at it
     with room.merges.hold(wanted.team, PATIENT):
-        former = room.merges.read(wanted.team)
+        former = _as_it_was(room, wanted.team)
         if former is not None and former.branch == wanted.branch:
             wanted.items, wanted.green = former.items, former.green
         room.merges.write(wanted)
+
+
+def _as_it_was(room: Mergeroom, team: str) -> MergeQueue | None:
+    try:
+        return room.merges.read(team)
+    except (NotTrusted, UnreadableFile) as error:
+        room.crew.room.troubles.note(f"the merge queue is made anew: {error}")
+        return None
 
 
 def work_off(room: Mergeroom, team: str, folder: str, changed: Callable[[MergeQueue], None]) -> MergeQueue:
     """Everything that can be merged now."""
     with room.merges.hold(team):
         queue = open_queue(room, team, folder)
+        check_is_here(room, queue)
         Merging(MergeDesk(room, queue, lambda: changed(queue))).work()
         return queue
 
@@ -47,6 +62,7 @@ class Hand:
     def __init__(self, room: Mergeroom, team: str, folder: str, task: str) -> None:
         self._room = room
         self._desk = MergeDesk(room, open_queue(room, team, folder))
+        check_is_here(room, self._desk.queue)
         self._merging = Merging(self._desk)
         self._task = task
 

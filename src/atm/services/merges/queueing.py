@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.board.tasks import COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.refs import result_branch
 from atm.domain.errors import AtmError, NoSuchMerge, RequestError
-from atm.domain.merges.items import MergeQueue
+from atm.domain.merges.items import REBASE, STRATEGIES, MergeQueue
 from atm.domain.merges.ordering import FinishedWork, refresh
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import from_iso
@@ -107,7 +107,8 @@ def open_queue(room: Mergeroom, team: str, folder: str) -> MergeQueue:
     found = room.merges.read(team)
     if found is not None:
         return found
-    return MergeQueue(team=team, branch=result_branch(team), folder=folder, strategy=room.policy.strategy)
+    strategy = room.policy.strategy if room.policy.strategy in STRATEGIES else REBASE
+    return MergeQueue(team=team, branch=result_branch(team), folder=folder, strategy=strategy)
 
 
 def look(room: Mergeroom, team: str, folder: str) -> MergeQueue:
@@ -130,6 +131,19 @@ def repository_of(room: Mergeroom, queue: MergeQueue) -> Repository:
             f"{queue.folder or 'this folder'} belongs to no git repository", "go to the repository of the work"
         )
     return found
+
+
+def check_is_here(room: Mergeroom, queue: MergeQueue) -> None:
+    """Before a queue is made: a team does not say in which repository it works, and this may be another one."""
+    if room.merges.read(queue.team) is not None:
+        return
+    BoardReader(room, queue.team).refresh(queue)
+    repository = repository_of(room, queue)
+    if queue.items and not any(room.git.head(repository, one.branch) for one in queue.items):
+        raise RequestError(
+            f"no branch of team {queue.team!r} is in {repository.root or repository.common}",
+            "go to the repository of its work",
+        )
 
 
 def find_item(queue: MergeQueue, task: str) -> MergeItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, NotTrusted, UnreadableFile
 from atm.domain.merges.items import MergeQueue
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atm.domain.merges.radar import Collision
     from atm.domain.runs.memory import RunMemory
     from atm.domain.runs.orders import RunOrder
+    from atm.ports.crew.worktrees import Repository
     from atm.services.runs.runroom import Runroom
 
 MOST_IN_VAIN = 8
@@ -34,10 +35,11 @@ class RunMerging:
         self._desk = desk
         self._order = order
         self._reader = BoardReader(desk.merges, order.team)
-        self._in_vain = 0
+        self._in_vain = self._made_anew = 0
         self._ended_at = 0.0
         self._was_running = False
         self._radar = Radar(desk.merges, order.team)
+        self._repository: Repository | None = None
         self._looked_at = desk.clock.monotonic()
 
     def begin(self) -> None:
@@ -65,7 +67,14 @@ class RunMerging:
     def look(self, board: Board) -> MergeQueue | None:
         if not self._order.merges:
             return None
-        queue = open_queue(self._desk.merges, self._order.team, self._order.folder)
+        try:
+            queue = open_queue(self._desk.merges, self._order.team, self._order.folder)
+        except (NotTrusted, UnreadableFile):
+            if self._made_anew >= MOST_IN_VAIN:
+                raise
+            self._made_anew += 1
+            self.begin()
+            queue = open_queue(self._desk.merges, self._order.team, self._order.folder)
         self._reader.refresh(queue, board)
         return queue
 
@@ -79,10 +88,10 @@ class RunMerging:
         if not order.merges or period <= 0 or now - self._looked_at < period:
             return []
         self._looked_at = now
-        repository = desk.crew.worktrees.repository(order.folder)
-        if repository is None:
+        self._repository = self._repository or desk.crew.worktrees.repository(order.folder)
+        if self._repository is None:
             return []
-        found = self._radar.look(repository, order.into)
+        found = self._radar.look(self._repository, order.into)
         desk.merges.merges.note_collisions(order.team, found)
         return [self._told(one, titles) for one in found if one.conflicts and _key(one) not in memory.told]
 
@@ -94,13 +103,17 @@ class RunMerging:
 
     def is_running(self) -> bool:
         """A moment after its end counts as running, if it was in vain."""
+        if not self._order.merges:
+            return False
         worker, now = self._desk.worker, self._desk.clock.monotonic()
         is_running = worker.is_running()
         if self._was_running and not is_running:
             self._ended_at = now
             self._in_vain = self._in_vain + 1 if worker.trouble() else 0
         self._was_running = is_running
-        return is_running or (self._in_vain > 0 and now - self._ended_at < AGAIN)
+        waits = self._in_vain > 0 and now - self._ended_at < AGAIN
+        # Whoever merged for a loop that was killed, or a person: nobody else can meanwhile, however long it takes.
+        return is_running or waits or self._desk.merges.merges.is_held(self._order.team)
 
     def trouble(self) -> str:
         """Once it was in vain often enough."""
