@@ -77,6 +77,25 @@ def test_what_is_known_already_stays_as_it_is():
     assert known.status == CONFLICT
 
 
+def test_what_was_opened_again_is_not_merged_before_it_is_done_again():
+    now = queue()
+    refresh(now, [work("1")], [])
+    refresh(now, [], ["1"])
+    assert (now.items[0].status, now.items[0].waits_for) == (PENDING, ["1"])
+    assert next_batch(now, 3) == []
+    refresh(now, [work("1", head="new")], [])
+    assert [(one.head, one.status) for one in now.items] == [("new", QUEUED)]
+
+
+def test_what_was_given_up_after_all_is_flagged_and_not_merged():
+    now = queue()
+    refresh(now, [work("1")], [])
+    refresh(now, [], [], given_up=["1"])
+    assert (now.items[0].status, now.items[0].needs_human) == (FAILED, True)
+    assert "given up" in now.items[0].reason
+    assert next_batch(now, 3) == []
+
+
 def test_what_is_left_out_holds_nobody_up():
     skipped = item("1", FAILED)
     skipped.skipped = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atm.domain.merges.items import CONFLICT, MERGED, MERGING, PENDING, QUEUED, MergeItem
+from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, PENDING, QUEUED, MergeItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ class FinishedWork:
     """What the board says that it is on the target."""
 
 
-def refresh(queue: MergeQueue, done: Sequence[FinishedWork], still_open: Sequence[str]) -> None:
-    """What was done since the last look joins the queue; what was done again takes its former place."""
+def refresh(
+    queue: MergeQueue, done: Sequence[FinishedWork], still_open: Sequence[str], given_up: Sequence[str] = ()
+) -> None:
+    """
+    What was done since the last look joins the queue; what was done again takes its former place. What somebody opened
+    again waits for that, and what was given up after all is not merged.
+    """
     known = {one.task: one for one in queue.items}
     for work in done:
         former = known.get(work.task)
@@ -44,6 +49,9 @@ def refresh(queue: MergeQueue, done: Sequence[FinishedWork], still_open: Sequenc
         if former is not None:
             queue.items.remove(former)
         queue.items.append(item)
+    for item in queue.items:
+        if item.task in given_up and item.is_moving:
+            item.flag(FAILED, "its task was completed once, and was given up since")
     _wait(queue, {one.task: one.blockers for one in done}, {*still_open})
 
 
@@ -69,6 +77,8 @@ def _wait(queue: MergeQueue, blockers: Mapping[str, Sequence[str]], still_open: 
             continue
         needs = blockers.get(item.task, item.waits_for)
         item.waits_for = [id for id in needs if id not in merged and (id in waiting or id in still_open)]
+        if item.task in still_open:
+            item.waits_for = [*dict.fromkeys([*item.waits_for, item.task])]  # opened again: its next work counts
         if item.status in (PENDING, QUEUED):
             item.status = PENDING if item.waits_for else QUEUED
 

@@ -69,6 +69,9 @@ class Merging:
                     item.files = self.room.git.changed(self.repository, item.base, item.head)
                 except AtmError as error:
                     self.desk.flag(item, FAILED, f"its work is not to be had: {error}")
+                    continue
+            if item.needs_human and not item.salvage:
+                self.desk.keep(item, item.reason[:200])
         self.desk.write()
 
     def work(self) -> None:

@@ -40,7 +40,9 @@ class BoardReader:
         below = [work for id, work in found.items() if work is not None and id in before]
         needed = _closure(wanted, below)
         still_open = [card.id for card in board.cards.values() if _may_still_come(board, card)]
-        refresh(queue, [*needed, *wanted], still_open)
+        known = {one.task for one in queue.items}
+        given_up = [id for id in known if id not in still_open and _is_given_up(board, id)]
+        refresh(queue, [*needed, *wanted], still_open, given_up)
 
     def is_noted(self, item: MergeItem) -> bool:
         """Did the board say, when it was looked at last, that this is merged?"""
@@ -83,6 +85,11 @@ def _finished(task: Task) -> FinishedWork | None:
 
 def _text(value: Plain) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _is_given_up(board: Board, id: str) -> bool:
+    card = board.cards.get(int(id)) if id.isdecimal() else None
+    return card is None or (not card.problem and board.state(card) != COMPLETED)
 
 
 def _may_still_come(board: Board, card: Card) -> bool:
