@@ -276,6 +276,19 @@ def test_what_somebody_took_off_the_target_is_merged_again(crew: Crew) -> None:
     assert on_target(crew, "d.txt") == "b\nc"
 
 
+def test_work_that_is_gone_is_told_once_and_holds_nobody_up(crew: Crew) -> None:
+    crew("teams", "add-member", "crew", "team-lead")
+    _, report = run(crew, APART, "--merge", "none")
+    task = Path(crew.layout.tasks("crew")) / "1.json"
+    task.write_text(task.read_text().replace(report["branches"][0]["commit"], "1" * 40))
+    items = {item["task"]: item for item in merge(crew, "work", code=2)["items"]}
+    assert (items["1"]["status"], items["1"]["needs_human"], items["2"]["status"]) == ("failed", True, "merged")
+    assert "not to be had" in items["1"]["reason"]
+    merge(crew, "work", code=2)
+    told = crew("read", "--as", "team-lead", "--team", "crew", "--all", "--json").json["messages"]
+    assert [message["summary"] for message in told].count("#1 could not be merged") == 1
+
+
 # Checks.
 
 

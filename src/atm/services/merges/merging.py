@@ -64,14 +64,14 @@ class Merging:
         """What was done meanwhile joins."""
         self._board.refresh(self.queue)
         for item in self.queue.items:
-            if not item.is_over and not item.files:
-                try:
+            try:
+                if item.is_moving and not item.files:
                     item.files = self.room.git.changed(self.repository, item.base, item.head)
-                except AtmError as error:
+                if item.needs_human and not item.salvage:
+                    self.desk.keep(item, item.reason[:200])
+            except AtmError as error:
+                if item.is_moving:
                     self.desk.flag(item, FAILED, f"its work is not to be had: {error}")
-                    continue
-            if item.needs_human and not item.salvage:
-                self.desk.keep(item, item.reason[:200])
         self.desk.write()
 
     def work(self) -> None:
