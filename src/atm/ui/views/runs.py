@@ -168,6 +168,8 @@ def progress(order: RunOrder, memory: RunMemory, view: RunView, paint: Paint, wi
     most = max(10, min(LONGEST_BAR, width - 45))
     bar = "".join(paint(sign, colour) for sign, colour in cells[:most]) + ("…" if len(cells) > most else "")
     done = f"{states.count('completed')} of {len(cards)} done"
+    if order.merges:
+        done += f", {sum(one.get('status') == 'merged' for one in memory.merges.values())} merged"
     took = seconds_in_words(memory.seconds(now))
     room = width - width_of(f"   {cut(order.team, 20)}    {done}  {took}")
     bar = f"{bar}  " if min(len(cells), most + 1) <= room else ""
