@@ -9,6 +9,7 @@ from tests.crew.repositories import alone, git, new_repository
 
 from atm import config
 from atm.domain.errors import GitTrouble
+from atm.domain.merges.items import MERGED
 from atm.domain.team.team import Member
 from atm.ports.board.workplaces import KeptWork
 from atm.services.board import planning, working
@@ -30,15 +31,19 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.base = git(folder, "rev-parse", "HEAD")
+        self.colour = ""
+        """If there is one, it is what she writes into a file that all tasks change."""
 
     def keep(self, _team: str, _member: str, task: str, _message: str) -> KeptWork:
         git(self.folder, "checkout", "-q", "-b", f"task-{task}", self.base)
         (self.folder / f"{task}.txt").write_text("done\n")
+        if self.colour:
+            (self.folder / "colour.txt").write_text(f"{self.colour}\n")
         git(self.folder, "add", ".")
         git(self.folder, "commit", "-qm", f"task {task}")
-        return KeptWork(
-            folder=str(self.folder), branch=f"task-{task}", base=self.base, commit=git(self.folder, "rev-parse", "HEAD")
-        )
+        commit = git(self.folder, "rev-parse", "HEAD")
+        git(self.folder, "checkout", "-q", "main")
+        return KeptWork(folder=str(self.folder), branch=f"task-{task}", base=self.base, commit=commit)
 
 
 @pytest.fixture
@@ -48,8 +53,13 @@ def folder(tmp_path, home, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def room(folder, layout):
-    place, room = Place(folder), build_room(layout)
+def place(folder) -> Place:
+    return Place(folder)
+
+
+@pytest.fixture
+def room(folder, layout, place):
+    room = build_room(layout)
     create_team(room, TEAM)
     add_member(room, TEAM, Member(WHO))
     settings = config.load(layout, {}, str(folder), {})
@@ -103,3 +113,16 @@ def test_what_a_killed_process_did_not_note_is_noted_by_the_next(room, folder, n
     assert noted == [first]
     (item,) = room.merges.read(TEAM).items
     assert room.boardroom.tasks.read(TEAM, first).part("work")["merged"] == item.commit
+
+
+def test_a_conflict_is_resolved_for_a_user_who_has_no_name_for_git(room, folder, place, home):
+    (home / ".gitconfig").write_text("[user]\nuseConfigOnly = true\n")
+    room.policy.command = "echo both > colour.txt"
+    for place.colour in ("red", "blue"):
+        finish(room, place.colour)
+    merge(room, folder)
+    assert [(one.status, bool(one.resolution)) for one in room.merges.read(TEAM).items] == [
+        (MERGED, False),
+        (MERGED, True),
+    ]
+    assert git(folder, "show", "atm/result/crew:colour.txt") == "both"
