@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import ForeignFile, GitTrouble, RequestError
-from atm.system.git.running import LONG, Git, switched_off, text_of
+from atm.system.git.running import LONG, Git, refusal, switched_off, text_of
 from atm.system.git.snapshots import git_folder
 
 TYPE_CHECKING = False
@@ -157,8 +157,17 @@ def is_whole(notes: str, path: str) -> bool:
 
 def add(place_git: Git, path: str, branch: str, base: str, *, reason: str) -> None:
     """Git's notes and the branch; no files yet. Locked, so that nobody's `git worktree prune` takes it."""
-    words = ("--no-checkout", "--no-track", "--lock", "--reason", reason, "-b", branch, path, base)
-    place_git.need("worktree", "add", "--quiet", *words, seconds=LONG)
+    words = ("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", reason)
+    done = place_git.run(*words, "--no-track", "-b", branch, path, base, seconds=LONG)
+    if (
+        done.code != 0
+        and "already exists" in text_of(done.errors)
+        and place_git.commit_of(f"refs/heads/{branch}") == base
+    ):
+        # Where another git is at work the first try may have made the branch, and no more.
+        done = place_git.run(*words, path, branch, seconds=LONG)
+    if done.code != 0:
+        raise refusal(words, done, path)
 
 
 def fill(notes: str, path: str, sleep: Callable[[float], None]) -> None:
