@@ -155,6 +155,15 @@ def test_a_command_resolves_it_and_what_is_resolved_once_is_remembered(crew: Cre
     assert (on_target(crew, "a.txt"), calls.read_text()) == ("one\ntwo", "x\n")
 
 
+def test_while_somebody_resolves_it_others_are_merged(crew: Crew) -> None:
+    """The command ends when the third task is on the target, which begins only after the conflict was found."""
+    waits = f"until git cat-file -e {TARGET}:x.txt 2>/dev/null; do sleep 0.05; done"
+    settings(crew, resolve_command=f"touch {crew.folder.parent}/asked; {waits}; echo both > a.txt")
+    late = f"- [ ] Late (run: until test -e {crew.folder.parent}/asked; do sleep 0.05; done; echo x > x.txt)\n"
+    _, report = run(crew, TOGETHER + late)
+    assert (report["outcome"], on_target(crew, "a.txt"), on_target(crew, "x.txt")) == ("success", "both", "x")
+
+
 def test_what_does_not_make_it_is_written_down(crew: Crew) -> None:
     settings(crew, resolve_command="git checkout -q --ours a.txt && git add a.txt && echo 'LOST: the other way'")
     _, report = run(crew, TOGETHER)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from atm.domain.merges.items import MergeCheck, MergeItem
     from atm.services.merges.desk import MergeDesk
 
+LOOK_EVERY = 1.0
+"""Seconds between looks at what is done, while somebody resolves a conflict."""
+
 MOST_MOVES = 25
 """Times that the target may move under our hands before a batch is given up."""
 
@@ -38,6 +41,7 @@ class Merging:
         self._board = BoardReader(desk.room, desk.queue.team)
         self._checks = CheckPlace(desk.room, desk.repository, desk.queue.team)
         self._moves = 0
+        self._looked_at = 0.0
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -77,15 +81,39 @@ class Merging:
     def work(self) -> None:
         """Until nothing can go on by itself."""
         with self.ready():
-            while batch := next_batch(self.queue, max(1, self.room.policy.at_once)):
-                self._merge(batch)
-                self.look()
+            while self._merge_next() or self._negotiate_next():
+                continue
 
     def go_on_with(self, item: MergeItem) -> None:
         """This one alone, until it is merged or flagged."""
         while item.is_ready and not item.waits_for:
             self._merge([item])
+            if is_interrupted(item):
+                Negotiation(self.desk, item, self.desk.target(), lambda: None).run()
             self.look()
+
+    def _merge_next(self) -> bool:
+        batch = next_batch(self.queue, max(1, self.room.policy.at_once))
+        if batch:
+            self._merge(batch)
+            self.look()
+        return bool(batch)
+
+    def _negotiate_next(self) -> bool:
+        """A conflict, when nothing else is to be done. What is done meanwhile is merged meanwhile: nobody waits."""
+        item = next((one for one in self.queue.items if is_interrupted(one)), None)
+        if item is None:
+            return False
+        Negotiation(self.desk, item, self.desk.target(), self._meanwhile).run()
+        self.look()
+        return True
+
+    def _meanwhile(self) -> None:
+        now = self.room.clock.monotonic()
+        if now - self._looked_at >= LOOK_EVERY:
+            self._looked_at = now
+            self.look()
+            self._merge_next()
 
     # One batch.
 
@@ -117,7 +145,7 @@ class Merging:
             joined = self.room.git.combine(self.repository, self.desk.piece(item), now)
             if not joined.commit:
                 if not chain:
-                    self._conflict(item, target, joined.conflicts)
+                    self._conflict(item, joined.conflicts)
                     return
                 continue  # alone, with the target as it will be then
             item.status, item.made = MERGING, joined.commit
@@ -198,11 +226,11 @@ class Merging:
 
     # What does not go well.
 
-    def _conflict(self, item: MergeItem, target: str, files: Sequence[str]) -> None:
+    def _conflict(self, item: MergeItem, files: Sequence[str]) -> None:
+        """Noted, and resolved when nothing else is to be done."""
         item.status, item.conflicts, item.rivals = CONFLICT, [*files], self._rivals(item, files)
         self.desk.write()
         self.desk.keep(item, f"it is in conflict with {self.queue.branch}")
-        Negotiation(self.desk, item, target).run()
 
     def _rivals(self, item: MergeItem, files: Sequence[str]) -> list[MergeRival]:
         """Who was merged before and changed the same files."""

@@ -24,7 +24,7 @@ from atm.services.roster.members import remove_member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.merges.items import MergeItem
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atm.services.merges.mergeroom import Mergeroom
 
 MERGER = "merger"
-NAP = 0.1
+NAP, LOOK_EVERY = 0.1, 1.0
 MOST_ROUNDS = 2
 """Turns of a runtime: a second one, if it left something open."""
 
@@ -101,8 +101,10 @@ def take_resolution(desk: MergeDesk, item: MergeItem, place: Worktree, onto: str
 class Negotiation:
     """One conflict."""
 
-    def __init__(self, desk: MergeDesk, item: MergeItem, onto: str) -> None:
+    def __init__(self, desk: MergeDesk, item: MergeItem, onto: str, meanwhile: Callable[[], None]) -> None:
         self._desk = desk
+        self._meanwhile = meanwhile
+        """Called again and again while somebody is at it."""
         self._room = desk.room
         self._runtime = desk.room.resolver(desk.queue.resolver)
         self._item = item
@@ -146,7 +148,15 @@ class Negotiation:
         }
         prompt = self._prompt(place, left).encode("utf-8", "replace")
         seconds, command = self._room.policy.resolve, self._room.policy.command
-        ran = boardroom.programs.run(command, folder=place.path, seconds=seconds, facts=facts, stdin=prompt)
+        ran = boardroom.programs.run(
+            command,
+            folder=place.path,
+            seconds=seconds,
+            facts=facts,
+            stdin=prompt,
+            meanwhile=self._meanwhile,
+            every=LOOK_EVERY,
+        )
         item.lost = lost_in(ran.output)
         return "" if ran.code == 0 else f"`{command}` did not resolve it: {said_by(ran).strip()[-500:]}"
 
@@ -199,6 +209,7 @@ class Negotiation:
                 return now.said
             if crew.clock.monotonic() >= end:
                 raise RequestError(f"{self._runtime} did not resolve it in time", "resolve it yourself")
+            self._meanwhile()
             crew.clock.sleep(NAP)
 
     def _prompt(self, place: Worktree, left: list[str]) -> str:
