@@ -267,7 +267,7 @@ def test_of_all_settings_only_how_things_look_count(layout, tmp_path):
     """Whatever key is added later: it needs consent, unless somebody decides otherwise here."""
     values = {TEXT: '"x"', TEXTS: '"x"', WHOLE: "7", NUMBER: "7", YES_NO: "{}", RULES: '[{{decision = "deny"}}]'}
     chosen = {"delivery.stop_on": '"any"', "display.format": '"json"', "display.timestamps": '"iso8601"'}
-    chosen["approvals.default"] = '"deny"'
+    chosen |= {"approvals.default": '"deny"', "merges.at": '"end"', "merges.strategy": '"squash"'}
     (tmp_path / ".git").mkdir()
     lines = ['aliases.boss = "ann"', "plugins.digest.enabled = true"]
     for key, (kind, default, _) in KNOWN.items():

@@ -142,8 +142,8 @@ class Hand:
     def _need_place(self, item: MergeItem) -> Worktree:
         found = self._place(item)
         if found is None:
-            team = shell_words(self.queue.team)
+            task, team = shell_words(item.task), shell_words(self.queue.team)
             raise NoSuchMerge(
-                f"nobody resolves #{item.task} by hand", f"begin with: atm merge resolve {item.task} --team {team}"
+                f"nobody resolves #{item.task} by hand", f"begin with: atm merge resolve {task} --team {team}"
             )
         return found

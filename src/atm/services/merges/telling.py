@@ -55,12 +55,12 @@ def send_back(boardroom: Boardroom, queue: MergeQueue, item: MergeItem, why: str
 
 def tell_lead(room: Mergeroom, queue: MergeQueue, item: MergeItem) -> None:
     """Agents, tasks and files by name, and what to type."""
-    team = shell_words(queue.team)
+    task, team = shell_words(item.task), shell_words(queue.team)
     lines = [f"#{item.task} {one_line(item.subject)}, by {one_line(item.agent)}: {one_line(item.reason)}"]
     if item.conflicts:
         others = ", ".join(f"#{one.task} {one_line(one.subject)} ({one_line(one.agent)})" for one in item.rivals)
         lines.append(f"Files: {', '.join(map(one_line, item.conflicts[:20]))}{f'; with {others}' if others else ''}.")
-    lines.append(f"See `atm merge show {item.task} --team {team}`; `atm merge resolve {item.task} --team {team}`.")
+    lines.append(f"See `atm merge show {task} --team {team}`; `atm merge resolve {task} --team {team}`.")
     try:
         lead = find_team(room.crew.room, queue.team).lead
         draft = Draft(sender=US, text="\n".join(lines), summary=f"#{item.task} could not be merged")

@@ -73,10 +73,8 @@ def item_lines(queue: MergeQueue, item: MergeItem, paint: Paint) -> list[str]:
         if check.output:
             lines += [f"      {line}" for line in many_lines(check.output).splitlines()[-12:]]
     if not item.is_over:
-        team = shell_words(queue.team)
-        lines.append(
-            f"  next: atm merge resolve {item.task} --team {team}, or atm merge retry {item.task} --team {team}"
-        )
+        task, team = shell_words(item.task), shell_words(queue.team)
+        lines.append(f"  next: atm merge resolve {task} --team {team}, or atm merge retry {task} --team {team}")
     return lines
 
 

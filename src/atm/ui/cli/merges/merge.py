@@ -181,7 +181,7 @@ def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
             _tell(session, room, hand.queue, item, "merge resolve")
             return 0
         item, place, left = hand.prepare()
-    task, name = item.task, shell_words(team)
+    task, name = shell_words(item.task), shell_words(team)
     words = [
         f"#{task} waits for you in",
         f"  cd {shell_words(place.path)}",
