@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -332,8 +333,8 @@ def test_a_target_that_was_red_before_is_nobodys_fault(crew: Crew) -> None:
 # Kills.
 
 
-@pytest.mark.parametrize("who", ["the merging process", "the run"])
-def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who: str) -> None:
+def checking(crew: Crew) -> tuple[subprocess.Popen[bytes], Path]:
+    """A run whose first merge is being checked, until a file is there."""
     mark, go = crew.folder.parent / "checking", crew.folder.parent / "enough"
     settings(crew, check=f"touch {mark}; while [ ! -e {go} ]; do sleep 0.05; done")
     plan = crew.folder.parent / "plan.md"
@@ -341,6 +342,12 @@ def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who:
     words = ("run", "--plan", str(plan), "--runtime", "script", "--agents", "2", "--team", "crew", "--yes", "--json")
     started = crew.atm.start(*words)
     crew.eventually(mark.exists)
+    return started, go
+
+
+@pytest.mark.parametrize("who", ["the merging process", "the run"])
+def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who: str) -> None:
+    started, go = checking(crew)
     if who == "the run":
         started.kill()
         started.communicate()
@@ -362,13 +369,7 @@ def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who:
 
 
 def test_a_run_that_goes_on_waits_for_whoever_merges_still_for_the_one_that_was_killed(crew: Crew) -> None:
-    mark, go = crew.folder.parent / "checking", crew.folder.parent / "enough"
-    settings(crew, check=f"touch {mark}; while [ ! -e {go} ]; do sleep 0.05; done")
-    plan = crew.folder.parent / "plan.md"
-    plan.write_text(APART)
-    words = ("run", "--plan", str(plan), "--runtime", "script", "--agents", "2", "--team", "crew", "--yes", "--json")
-    started = crew.atm.start(*words)
-    crew.eventually(mark.exists)
+    started, go = checking(crew)
     started.kill()
     started.communicate()
     assert _merging(crew)

@@ -11,16 +11,15 @@ from atm.domain.crew.last_words import FAILED as SAYS_NO
 from atm.domain.crew.last_words import last_words
 from atm.domain.crew.refs import QUEUE, folder_name
 from atm.domain.crew.runtimes import HEADLESS
-from atm.domain.crew.states import IDLE
-from atm.domain.errors import AtmError, RequestError
+from atm.domain.errors import AtmError
 from atm.domain.merges.items import CONFLICT, RESOLVED
 from atm.domain.merges.negotiating import ConflictSide, lost_in, negotiation
 from atm.services.crew.crewroom import change
+from atm.services.crew.one_answer import NoAnswer, await_answer, dismiss
 from atm.services.crew.reaping import clear_away, end_processes
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
-from atm.services.roster.members import remove_member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from atm.services.merges.mergeroom import Mergeroom
 
 MERGER = "merger"
-NAP, LOOK_EVERY = 0.1, 1.0
+LOOK_EVERY = 1.0
 MOST_ROUNDS = 2
 """Turns of a runtime: a second one, if it left something open."""
 
@@ -78,9 +77,9 @@ def let_go(room: Mergeroom, team: str) -> None:
     end_processes(crew, [now.mark], [(now.pid, now.began)] if now.pid and now.began else [])
     try:
         clear_away(crew, change(crew, team, MERGER, now.generation, worktree="", task=""))  # the place is the queue's
-        remove_member(crew.room, team, MERGER, force=True)
-    except AtmError:
-        return  # `atm doctor` finds it
+    except AtmError as error:
+        crew.room.troubles.note(f"what {MERGER} left cannot be taken away: {error}")
+    dismiss(crew, team, MERGER)
 
 
 def take_resolution(desk: MergeDesk, item: MergeItem, place: Worktree, onto: str) -> list[str]:
@@ -119,6 +118,8 @@ class Negotiation:
             why = self._ask(place, left) if left else ""
             if not why and item.status != RESOLVED:  # what an agent did was taken with its turn
                 why = self._take(place)
+        except NoAnswer as error:
+            why = f"{self._runtime} did not resolve it: {error}; see `atm peek {MERGER}`"
         except AtmError as error:
             why = str(error)
         if why:
@@ -185,7 +186,7 @@ class Negotiation:
     def _talk(self, place: Worktree, record: AgentRecord, end: float) -> str:
         room, team = self._room, self._desk.queue.team
         for turn in range(1, MOST_ROUNDS + 1):
-            said = self._answer(record, turn, end)
+            said = await_answer(room.crew, record, turn, end, self._meanwhile)
             self._item.lost = lost_in(said)
             word = last_words(said)
             if word.kind == SAYS_NO:
@@ -197,20 +198,6 @@ class Negotiation:
             if turn < MOST_ROUNDS:
                 send(room.crew.room, team, MERGER, Draft(sender="atm", text=text, is_urgent=True))
         return f"{self._runtime} did not resolve {', '.join(left[:10])}"
-
-    def _answer(self, record: AgentRecord, turn: int, end: float) -> str:
-        crew, team = self._room.crew, self._desk.queue.team
-        while True:
-            now = crew.records.read(team, MERGER)
-            if now is None or now.generation != record.generation or now.is_over:
-                why = now.error if now is not None and now.error else "it ended"
-                raise RequestError(f"{self._runtime} did not resolve it: {why}", "see `atm peek merger`")
-            if now.turns >= turn and now.state == IDLE:
-                return now.said
-            if crew.clock.monotonic() >= end:
-                raise RequestError(f"{self._runtime} did not resolve it in time", "resolve it yourself")
-            self._meanwhile()
-            crew.clock.sleep(NAP)
 
     def _prompt(self, place: Worktree, left: list[str]) -> str:
         item, queue, git = self._item, self._desk.queue, self._room.git

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from atm.domain.board.decomposing import decompose_prompt
 from atm.domain.crew.runtimes import HEADLESS
-from atm.domain.crew.states import IDLE
-from atm.domain.errors import AtmError, BadTask
+from atm.domain.errors import BadTask
 from atm.formats.board.plan_answer import plan_in_answer
 from atm.formats.board.task_drafts import NotAPlan
+from atm.services.crew.one_answer import NoAnswer, await_answer, dismiss
 from atm.services.crew.reaping import clear_away
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
-from atm.services.roster.members import remove_member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
 
 PLANNER = "planner"
-NAP = 0.1
 MOST_ROUNDS = 3
 """Answers that are no plan: a model that was told twice what is wrong will not find it the third time."""
 
@@ -87,15 +85,16 @@ def decompose(crew: Crewroom, goal: Goal, seconds: float, meanwhile: Callable[[]
         now = crew.records.read(goal.team, PLANNER)
         if now is not None:
             clear_away(crew, now)
-        try:
-            remove_member(crew.room, goal.team, PLANNER, force=True)
-        except AtmError:
-            pass  # `atm doctor` finds it; the plan counts all the same
+        dismiss(crew, goal.team, PLANNER)
 
 
 def _ask(crew: Crewroom, goal: Goal, record: AgentRecord, end: float, meanwhile: Callable[[], None]) -> list[TaskDraft]:
     for turn in range(1, MOST_ROUNDS + 1):
-        said = _answer(crew, goal, record, turn, end, meanwhile)
+        try:
+            said = await_answer(crew, record, turn, end, meanwhile)
+        except NoAnswer as error:
+            remedy = "see `atm peek planner`; or write one yourself, and use --plan"
+            raise BadTask(f"{goal.runtime} gave no plan: {error}", remedy) from None
         try:
             return plan_in_answer(said)
         except NotAPlan as error:
@@ -104,19 +103,3 @@ def _ask(crew: Crewroom, goal: Goal, record: AgentRecord, end: float, meanwhile:
             text = f"Your answer cannot be used: {error}. Answer again, with the whole plan."
             send(crew.room, goal.team, PLANNER, Draft(sender=goal.lead, text=text))
     raise AssertionError("unreachable")
-
-
-def _answer(
-    crew: Crewroom, goal: Goal, record: AgentRecord, turn: int, end: float, meanwhile: Callable[[], None]
-) -> str:
-    while True:
-        now = crew.records.read(goal.team, PLANNER)
-        if now is None or now.generation != record.generation or now.is_over:
-            why = now.error if now is not None and now.error else "it ended"
-            raise BadTask(f"{goal.runtime} gave no plan: {why}", "see `atm peek planner`; or use --plan")
-        if now.turns >= turn and now.state == IDLE:
-            return now.said
-        if crew.clock.monotonic() >= end:
-            raise BadTask(f"{goal.runtime} gave no plan in time", "write one yourself, and use --plan")
-        meanwhile()
-        crew.clock.sleep(NAP)
