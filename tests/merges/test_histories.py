@@ -15,7 +15,7 @@ from tests.chaos import LONG
 from tests.merges.histories import History, histories
 from tests.merges.workshop import Workshop
 
-EXAMPLES = 10_000 if LONG else 14
+EXAMPLES = 10_000 if LONG else 8
 
 pytestmark = pytest.mark.campaign
 

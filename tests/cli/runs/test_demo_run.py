@@ -17,8 +17,13 @@ SECONDS = 300
 @proves(
     "R004-target-03", "R004-summary-04", "R004-defects-03", "R004-gap-p0-07", "R004-gap-p0-08", "R004-architecture-04"
 )
-def test_everything_is_done_once_though_an_agent_crashes_and_the_lead_is_killed(atm):
-    said = atm("demo", "--json", timeout=SECONDS).json
+def test_everything_is_done_once_though_an_agent_crashes_and_the_lead_is_killed(atm, tmp_path):
+    """Called by an agent, who is a member elsewhere: its own repository and team are left alone."""
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = str(tmp_path / "elsewhere")
+    more = {"ATM_TEAM": "other", "ATM_IDENTITY": "bob", "GIT_DIR": elsewhere, "GIT_WORK_TREE": elsewhere}
+    said = atm("demo", "--json", timeout=SECONDS, env=more).json
+    assert (said["clean"], os.listdir(elsewhere)) == (True, [])
     assert said["outcome"] == "success"
     assert len(said["tasks"]["completed"]) == PLAN.count("- [ ]") == 13
     assert (said["kills"], said["restarts"]) == (1, 1)
@@ -54,13 +59,3 @@ def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
     team = find_layout({"ATM_HOME": f"{sandbox}/home"}).team("till")
     assert len(os.listdir(f"{team}/runs")) == 1
     assert {*FILES} <= {os.path.relpath(os.path.join(at, n), folder) for at, _, names in os.walk(folder) for n in names}
-
-
-def test_who_the_caller_is_stays_outside_of_the_sandbox(atm, tmp_path):
-    """An agent that tries the demo is a member elsewhere; its own repository and team are left alone."""
-    (tmp_path / "elsewhere").mkdir()
-    elsewhere = str(tmp_path / "elsewhere")
-    more = {"ATM_TEAM": "other", "ATM_IDENTITY": "bob", "GIT_DIR": elsewhere, "GIT_WORK_TREE": elsewhere}
-    said = atm("demo", "--json", timeout=SECONDS, env=more).json
-    assert said["clean"] is True
-    assert os.listdir(elsewhere) == []

@@ -119,7 +119,7 @@ class Negotiation:
             if not why and item.status != RESOLVED:  # what an agent did was taken with its turn
                 why = self._take(place)
         except NoAnswer as error:
-            why = f"{self._runtime} did not resolve it: {error}; see `atm peek {MERGER}`"
+            why = f"{self._runtime} did not resolve it: {error}; see `atm peek merger`"
         except AtmError as error:
             why = str(error)
         if why:
