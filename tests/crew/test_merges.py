@@ -345,18 +345,22 @@ def checking(crew: Crew) -> tuple[subprocess.Popen[bytes], Path]:
     return started, go
 
 
-@pytest.mark.parametrize("who", ["the merging process", "the run"])
+@pytest.mark.parametrize("who", ["the merging process", "the run", "the run, by Ctrl-C"])
 def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who: str) -> None:
     started, go = checking(crew)
     if who == "the run":
         started.kill()
         started.communicate()
+    elif who == "the run, by Ctrl-C":
+        started.send_signal(signal.SIGINT)
+        assert json.loads(started.communicate()[0].decode().splitlines()[-1])["outcome"] == "stopped"
+        assert (crew.left()["processes"], _merging(crew)) == ([], [])
     for pid in _merging(crew):
         os.kill(pid, signal.SIGKILL)
     go.touch()
     said = (
         crew("run", "--resume", "--team", "crew", "--json").out
-        if who == "the run"
+        if who != "the merging process"
         else started.communicate()[0].decode()
     )
     report = json.loads(said.splitlines()[-1])
@@ -366,6 +370,14 @@ def test_whoever_is_killed_while_it_merges_everything_ends_well(crew: Crew, who:
     subjects = crew.git("log", "--format=%s", TARGET).split("\n")
     assert len(subjects) == len({*subjects})
     assert crew.left() == NOTHING
+
+
+def test_of_two_who_merge_at_once_one_is_told_to_wait(crew: Crew) -> None:
+    started, go = checking(crew)
+    assert merge(crew, "work", code=1)["error"]["code"] == "file-busy"
+    go.touch()
+    started.communicate()
+    assert merge(crew, "work")["items"][0]["status"] == "merged"
 
 
 def test_a_run_that_goes_on_waits_for_whoever_merges_still_for_the_one_that_was_killed(crew: Crew) -> None:

@@ -9,7 +9,9 @@ from tests.crew.repositories import git
 from tests.merges.histories import Edit, History, Job
 from tests.merges.workshop import TEAM, add_commit
 
-from atm.domain.merges.items import CONFLICT, FAILED, MERGED
+from atm.domain.errors import DiskError
+from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
+from atm.ports.merges import Merges
 from atm.services.merges.people import Hand
 
 ONE = Job((Edit("line", "a.txt", 3, "one"),))
@@ -92,3 +94,34 @@ def test_who_is_left_out_while_somebody_resolves_it_leaves_no_worktree(open_shop
     assert shop.room.crew.worktrees.left(TEAM) == []
     saved = shop.room.crew.worktrees.saved(place.common, TEAM)
     assert "half resolved" in [git(shop.folder, "cat-file", "blob", f"{one.commit}:a.txt") for one in saved]
+
+
+class FullDisk:
+    """The queue cannot be written for once: the n-th time."""
+
+    def __init__(self, merges: Merges, at: int) -> None:
+        self._merges = merges
+        self._left = at
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._merges, name)
+
+    def write(self, queue: MergeQueue) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise DiskError("no space left on device", "make room")
+        self._merges.write(queue)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 5, 8])
+def test_a_disk_that_is_full_at_any_write_loses_nothing_and_the_next_one_goes_on(open_shop, at):
+    shop = open_shop(History(("a.txt",), (ONE, TWO, ELSEWHERE), resolver="theirs"))
+    beginning, merges = shop.users(), shop.room.merges
+    shop.room.merges = FullDisk(merges, at)
+    with pytest.raises(DiskError, match="no space left"):
+        shop.merge()
+    shop.room.merges = merges
+    queue = shop.merge()
+    assert [item.status for item in queue.items] == [MERGED] * 3
+    assert shop.users() == beginning
+    shop.check(queue)

@@ -68,7 +68,6 @@ def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
     locks = build_locks(layout, disk, clock)
     policy = MergePolicy(
         strategy=settings.text("merges.strategy"),
-        at=settings.text("merges.at"),
         at_once=settings.whole("merges.at_once"),
         check=settings.text("merges.check"),
         resolver=settings.text("merges.resolver"),

@@ -38,7 +38,7 @@ ITEM = MergeItem(
 
 
 def test_what_is_written_is_read_back():
-    queue = MergeQueue(team="t", branch="atm/result/t", items=[ITEM], before=["1"], at="end")
+    queue = MergeQueue(team="t", branch="atm/result/t", items=[ITEM], before=["1"])
     assert decode_queue(encode_queue(queue)) == queue
 
 

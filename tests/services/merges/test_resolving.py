@@ -26,6 +26,17 @@ from atm.testing.runs import memory_runroom
 from atm.testing.time_and_chance import FakeClock
 
 TEAM, FOLDER = "crew", "/repo"
+GOAL = Goal(
+    "build it",
+    team=TEAM,
+    lead="lead",
+    folder=FOLDER,
+    base="",
+    run="r",
+    runtime="claude",
+    runtimes=["claude"],
+    agents=1,
+)
 
 
 class Table:
@@ -170,36 +181,14 @@ def test_what_it_could_not_keep_is_written_down():
 
 def test_a_goal_is_broken_down_by_an_agent_that_goes_afterwards():
     table = Table(("", "no plan"), ("", '```json\n{"tasks": [{"title": "One"}, {"title": "Two"}]}\n```'))
-    goal = Goal(
-        "build it",
-        team=TEAM,
-        lead="lead",
-        folder=FOLDER,
-        base="",
-        run="r",
-        runtime="claude",
-        runtimes=["claude"],
-        agents=1,
-    )
     add_member(table.boardroom.room, TEAM, Member("lead"))
-    assert [draft.subject for draft in decompose(table.crew, goal, 60, lambda: None)] == ["One", "Two"]
+    assert [draft.subject for draft in decompose(table.crew, GOAL, 60, lambda: None)] == ["One", "Two"]
     assert find_team(table.boardroom.room, TEAM).member(PLANNER) is None
     assert table.trees.left(TEAM) == []
 
 
 def test_who_gives_no_plan_in_time_is_let_go_too():
     table = Table()
-    goal = Goal(
-        "build it",
-        team=TEAM,
-        lead="lead",
-        folder=FOLDER,
-        base="",
-        run="r",
-        runtime="claude",
-        runtimes=["claude"],
-        agents=1,
-    )
     with pytest.raises(AtmError, match="gave no plan: its time is over"):
-        decompose(table.crew, goal, 5, lambda: None)
+        decompose(table.crew, GOAL, 5, lambda: None)
     assert find_team(table.boardroom.room, TEAM).member(PLANNER) is None

@@ -8,6 +8,7 @@ from tests.proving import proves
 from tests.services.runs.world import FOLDER, TEAM, World
 
 from atm.domain.merges.items import CONFLICT, MERGED, PENDING, STRATEGIES
+from atm.testing.runs import MemoryMergeWorker
 
 SEEDS = 1_000 if LONG else 60
 
@@ -119,3 +120,16 @@ def test_tasks_that_name_the_same_file_are_never_worked_on_side_by_side():
             at_work = [card.files for card in world.boardroom.tasks.board(TEAM).sorted() if card.is_claimed]
             named = [path for files in at_work for path in files]
             assert len(named) == len({*named})
+
+
+def test_a_run_whose_merges_always_fail_ends_and_says_why():
+    """G12. The process that merges cannot be started, or dies each time."""
+    world = World(1, mischief=0.0, kills=0.0, merge="rebase")
+    assert isinstance(world.desk.worker, MemoryMergeWorker)
+    world.desk.worker.fails = "it ended with 127"
+    world.run()
+    report = world.loop.report
+    assert report is not None
+    assert (report["outcome"], report["merged"]) == ("partial", [])
+    assert report["why"] == "nothing more could be merged: it ended with 127"
+    assert 1 < world.desk.worker.starts < 30

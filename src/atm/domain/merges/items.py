@@ -11,8 +11,8 @@ STATUSES = (PENDING, QUEUED, MERGING, MERGED, CONFLICT, RESOLVED, FAILED)
 REBASE, MERGE, SQUASH, NONE = "rebase", "merge", "squash", "none"
 STRATEGIES = (REBASE, MERGE, SQUASH)
 
-AT_TASK, AT_END = "task", "end"
-"""When: as soon as a task is done, or all at the end."""
+AT_TASK = "task"
+"""A run merges as soon as a task is done; otherwise all at the end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,7 +102,6 @@ class MergeQueue:
     folder: str = ""
     """A folder of the repository."""
     strategy: str = REBASE
-    at: str = AT_TASK
     resolver: str = ""
     model: str = ""
     """The runtime that resolves conflicts, and its model."""
@@ -115,7 +114,3 @@ class MergeQueue:
 
     def item(self, task: str) -> MergeItem | None:
         return next((one for one in self.items if one.task == task), None)
-
-    @property
-    def is_settled(self) -> bool:
-        return not any(one.is_moving for one in self.items)

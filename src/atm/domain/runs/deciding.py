@@ -330,7 +330,8 @@ class _Tick:
             if self._order.leader is not None:
                 return
         if not self._leader_may_add():
-            yield Finish(self.outcome())
+            trouble = self._view.merging_fails
+            yield Finish(self.outcome(), f"nothing more could be merged: {trouble}" if trouble else "")
 
     def _leader_may_add(self) -> bool:
         """It was told that all is resolved, and has not had its turn since; or it is at it."""

@@ -153,13 +153,14 @@ def report_facts(
 
 
 def _merges(memory: RunMemory, view: RunView) -> dict[str, Plain]:
-    merged = [(id, one) for id, one in memory.merges.items() if _is_in(one)]
+    known = sorted(memory.merges.items(), key=lambda one: int(one[0]) if one[0].isdecimal() else 0)
+    merged = [(id, one) for id, one in known if _is_in(one)]
     return {
         "merged": [
             {"task": id, "commit": one.get("commit"), "resolved": one.get("resolved") is True} for id, one in merged
         ],
-        "conflicts": [_unmerged(id, one, view) for id, one in memory.merges.items() if not _is_in(one)],
-        "lost": [{"task": id, "what": one["lost"]} for id, one in memory.merges.items() if one.get("lost")],
+        "conflicts": [_unmerged(id, one, view) for id, one in known if not _is_in(one)],
+        "lost": [{"task": id, "what": one["lost"]} for id, one in known if one.get("lost")],
     }
 
 

@@ -19,7 +19,6 @@ class MergePolicy:
     """Every one is a setting (`merges.*`)."""
 
     strategy: str = "rebase"
-    at: str = "task"
     at_once: int = 1
     """How many are merged together before the checks run."""
     check: str = ""

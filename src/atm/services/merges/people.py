@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from atm.domain.crew.refs import QUEUE, folder_name
 from atm.domain.errors import NoSuchMerge, NotTrusted, RequestError, UnreadableFile
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
 from atm.domain.merges.ordering import try_again
@@ -10,7 +9,7 @@ from atm.domain.untrusted_text import shell_words
 from atm.services.merges.desk import MergeDesk
 from atm.services.merges.merging import Merging
 from atm.services.merges.queueing import check_is_here, find_item, open_queue
-from atm.services.merges.resolving import clear_place, prepare_place, take_resolution
+from atm.services.merges.resolving import clear_place, find_place, prepare_place, take_resolution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ class Hand:
     """One item in the hand of a person, who holds the queue meanwhile."""
 
     def __init__(self, room: Mergeroom, team: str, folder: str, task: str) -> None:
-        self._room = room
         self._desk = MergeDesk(room, open_queue(room, team, folder))
         check_is_here(room, self._desk.queue)
         self._merging = Merging(self._desk)
@@ -101,7 +99,7 @@ class Hand:
         """A worktree in which the merge has stopped where it could not go on."""
         with self._merging.ready():
             item = self._item()
-            if item.resolved_onto and self._place(item) is not None and not item.resolution:
+            if item.resolved_onto and find_place(self._desk, item.task) is not None and not item.resolution:
                 onto = item.resolved_onto
             else:
                 try_again(item)
@@ -134,13 +132,8 @@ class Hand:
             self._desk.flag(item, CONFLICT, "nobody has resolved it")
         return item
 
-    def _place(self, item: MergeItem) -> Worktree | None:
-        name = f"/{folder_name(item.task, QUEUE)}"
-        places = self._room.crew.worktrees.left(self.queue.team)
-        return next((one for one in places if one.path.endswith(name)), None)
-
     def _need_place(self, item: MergeItem) -> Worktree:
-        found = self._place(item)
+        found = find_place(self._desk, item.task)
         if found is None:
             task, team = shell_words(item.task), shell_words(self.queue.team)
             raise NoSuchMerge(

@@ -51,6 +51,13 @@ def prepare_place(desk: MergeDesk, item: MergeItem, onto: str) -> tuple[Worktree
     return place, room.git.begin(place, piece.head)
 
 
+def find_place(desk: MergeDesk, task: str) -> Worktree | None:
+    """One that is there already."""
+    found = desk.room.crew.worktrees.left(desk.queue.team)
+    ours = [one for one in found if one.common == desk.repository.common]
+    return next((one for one in ours if one.path.endswith(f"/{folder_name(task, QUEUE)}")), None)
+
+
 def clear_place(desk: MergeDesk, task: str, *, is_kept: bool = True) -> None:
     """The worktree of a conflict goes; what somebody did there is saved, unless it is elsewhere."""
     clear_places(desk, {task: is_kept})

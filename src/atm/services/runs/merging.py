@@ -56,7 +56,6 @@ class RunMerging:
                 base=order.base,
                 folder=order.folder,
                 strategy=order.merge,
-                at=order.merge_at,
                 resolver=mind.runtime if mind is not None else "",
                 model=mind.model if mind is not None else "",
                 run=order.run,
@@ -117,7 +116,7 @@ class RunMerging:
 
     def trouble(self) -> str:
         """Once it was in vain often enough."""
-        return self._desk.worker.trouble() if self._in_vain >= MOST_IN_VAIN else ""
+        return one_line(self._desk.worker.trouble()) if self._in_vain >= MOST_IN_VAIN else ""
 
     def start(self) -> None:
         self._was_running = True
