@@ -173,6 +173,9 @@ class MemoryBackend:
     def screen(self, record: AgentRecord) -> str | None:  # noqa: ARG002
         return None
 
+    def look_on(self, record: AgentRecord) -> list[str]:  # noqa: ARG002 - it has no windows
+        return []
+
     def attach(self, record: AgentRecord) -> list[str]:  # noqa: ARG002
         return []
 

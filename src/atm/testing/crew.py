@@ -158,6 +158,10 @@ class MemoryWorktrees:
             return self.add_commit(self._counted(worktree), self._head(worktree))
         return self._head(worktree)
 
+    def diff(self, worktree: Worktree) -> str:
+        now = self.now(worktree)
+        return self._patch(worktree.base, now) if now else ""
+
     def commit(self, worktree: Worktree, author: str, message: str) -> str:  # noqa: ARG002 - nobody asks a twin
         if worktree.path not in self.trees:
             raise AtmError(f"{worktree.path} is no worktree any more", "make it again")
@@ -251,11 +255,13 @@ class MemoryWorktrees:
         return [*reversed(self._of_team(common, team))]
 
     def show(self, saved: Saved) -> str:
-        kept = self.commits[saved.commit]
-        before = self.commits[self._bases[saved.commit]].files
+        return self._patch(self._bases[saved.commit], saved.commit)
+
+    def _patch(self, base: str, commit: str) -> str:
+        before, after = self.commits[base].files, self.commits[commit].files
         lines: list[str] = []
-        for path in sorted({*before, *kept.files}):
-            old, new = before.get(path, "").splitlines(), kept.files.get(path, "").splitlines()
+        for path in sorted({*before, *after}):
+            old, new = before.get(path, "").splitlines(), after.get(path, "").splitlines()
             lines += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
         return "\n".join(lines)
 

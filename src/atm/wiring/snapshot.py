@@ -32,6 +32,16 @@ def build_snapshots(
     return Snapshots(desk, build_syncroom(layout, settings, boardroom), approvals, build_merges(layout))
 
 
+def watched(layout: Layout, team: str) -> list[str]:
+    """Files and folders whose change means that a team is to be looked at again; without one, that there is another."""
+    if not team:
+        return [layout.teams]
+    return [
+        *(layout.inboxes(team), layout.tasks(team), layout.heartbeats(team), layout.team_config(team)),
+        *(layout.state(team), layout.sync_folder(team), f"{layout.crews}/{team}", layout.approvals(team)),
+    ]
+
+
 def daemon_facts(layout: Layout) -> dict[str, Plain]:
     """Whether a daemon runs for this home, and how it and its plugins are."""
     from atm.domain.errors import DaemonTrouble

@@ -6,17 +6,25 @@ it were not there.
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def made_from(kind: Any, said: dict[str, Any]) -> Any:
     """None if something is missing without which there is none."""
-    hints = get_type_hints(kind)
-    given = {one.name: _value(hints[one.name], said[one.name]) for one in fields(kind) if one.name in said}
+    hints, needed = _shape(kind)
+    given = {name: _value(hint, said[name]) for name, hint in hints.items() if name in said}
     known = {name: value for name, value in given.items() if value is not None}
-    needed = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
     return kind(**known) if needed <= {*known} else None
+
+
+@cache
+def _shape(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
+    """The kind of each field, and those that must be there. Asked for once: a board has thousands of rows."""
+    hints = get_type_hints(kind)
+    needed = (one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING)
+    return {one.name: hints[one.name] for one in fields(kind)}, frozenset(needed)
 
 
 def _value(hint: Any, value: Any) -> Any:

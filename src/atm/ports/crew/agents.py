@@ -125,5 +125,8 @@ class Backend(Protocol):
     def screen(self, record: AgentRecord) -> str | None:
         """What can be seen of it now; None where there is nothing to see but its log."""
 
+    def look_on(self, record: AgentRecord) -> list[str]:
+        """The words that show its window beside others, and disturb nobody who sits at it; empty without one."""
+
     def attach(self, record: AgentRecord) -> list[str]:
         """The command that shows it in a terminal; empty if there is none."""

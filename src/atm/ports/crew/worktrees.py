@@ -112,6 +112,9 @@ class Worktrees(Protocol):
     def now(self, worktree: Worktree) -> str:
         """All that is there as one commit, under no ref: its head, if nothing is dirty. Empty if it is gone."""
 
+    def diff(self, worktree: Worktree) -> str:
+        """Everything that was done in it since it began, committed or not. Empty if it is gone."""
+
     def commit(self, worktree: Worktree, author: str, message: str) -> str:
         """All that is dirty there, as one commit by that author; the commit that is its head now."""
 

@@ -19,6 +19,7 @@ from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
 from atm.services.snapshot.members import MemberNow, facts_of_all
 from atm.services.snapshot.merges import merge_fields
+from atm.services.snapshot.stalls import stalled_in
 from atm.services.snapshot.tasks import task_counts, task_fields
 from atm.services.team.leading import lead_of
 from atm.services.team.lifecycle import standing, team_id
@@ -112,6 +113,7 @@ class Snapshots:
             "status_since": stands.since or None,
             "members": self._members(team, kept, mail, board, troubles),
             **tasks,
+            "stalled": _tried(lambda: self._stalled(team.name, board), troubles, "stalls") or [],
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
             "approvals": _tried(lambda: self._asked(team.name, kept), troubles, "approvals") or [],
             "merges": _tried(lambda: merge_fields(self._merges, team.name), troubles, "merges"),
@@ -125,6 +127,12 @@ class Snapshots:
         if version != kept.asked_version:
             kept.asked, kept.asked_version = self._approvals.all(team), version
         return [approval_json(one, now) for one in kept.asked if one.waits(now)]
+
+    def _stalled(self, team: str, board: Board | None) -> list[Plain]:
+        if board is None:
+            return []
+        tasks = self._desk.boardroom.tasks
+        return stalled_in(self._syncroom.records, tasks, team, board, self._desk.clock.now())
 
     def _lead(self, team: Team) -> dict[str, Plain]:
         lead = lead_of(self._desk.room, team.name) if not is_claudes_team(team.name) else None

@@ -49,5 +49,8 @@ class HeadlessBackend:
     def screen(self, record: AgentRecord) -> str | None:  # noqa: ARG002
         return None
 
+    def look_on(self, record: AgentRecord) -> list[str]:  # noqa: ARG002
+        return []
+
     def attach(self, record: AgentRecord) -> list[str]:  # noqa: ARG002
         return []

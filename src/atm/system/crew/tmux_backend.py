@@ -83,6 +83,28 @@ class TmuxBackend:
         self._run("select-window", "-t", record.pane)
         return ["env", "-u", "TMUX", "tmux", "-L", self._server, "attach-session", "-t", record.pane]
 
+    def look_on(self, record: AgentRecord) -> list[str]:
+        """In a session of its own over the same windows: it has another current window, and counts for no size."""
+        if self._pid_in(record) != str(record.pid):
+            return []
+        session = ("new-session", "-t", f"={session_name(record.team)}", "-f", "ignore-size")
+        then = (";", "set-option", "destroy-unattached", "on", ";", "set-option", "status", "off")
+        return [
+            "env",
+            "-u",
+            "TMUX",
+            "tmux",
+            "-u",
+            "-L",
+            self._server,
+            *session,
+            *then,
+            ";",
+            "select-window",
+            "-t",
+            record.pane,
+        ]
+
     def _pid_in(self, record: AgentRecord) -> str:
         if not (record.pane.startswith("%") and record.pane[1:].isdecimal()):
             return ""

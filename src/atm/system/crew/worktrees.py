@@ -252,6 +252,10 @@ class GitWorktrees:
                 found = take(git, scratch, self._beginning(notes, head))
             return head if found.is_clean else salvage.commit_tree(git, found.tree, [head], "what is there now")
 
+    def diff(self, worktree: Worktree) -> str:
+        commit, git = self.now(worktree), self._git(worktree.common)
+        return salvage.changes(git, git.commit_of(worktree.base) or commit, commit) if commit else ""
+
     def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
         if is_users_own:
             return Beginning(head=head, index=f"{notes}/index")

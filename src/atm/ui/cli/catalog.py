@@ -24,6 +24,7 @@ COMMANDS = {
     "tasks": "the board: add, claim, review and complete tasks",
     "approvals": "what agents ask for: list, approve, deny; and the policy",
     "sync": "does each member know its current work: status, agenda, report",
+    "top": "the screen: who needs you, what goes wrong, what everybody is at",
     "run": "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
     "runs": "runs of a team: list, show, clean",
     "merge": "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
@@ -72,7 +73,7 @@ TOPICS = {
     "mcp": "mcp",
     "plugins": "plugins",
     "session": "sessions",
-    "snapshot": "snapshot",
+    **dict.fromkeys(("snapshot", "top"), "snapshot"),
     "sync": "worksync",
     "tasks": "board",
 }

@@ -136,6 +136,7 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         "files": ", ".join(task.files),
         "runtime": task.runtime,
         "plan's id": task.key,
+        "question": _word(task.part("clarification"), "question") if task.needs else "",
         "result": task.text("result"),
         "error": task.text("error"),
         "proof": "none: it was completed without its checks" if task.part("unverified") else "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.crew.crewroom import is_being_started, is_running
 from atm.services.crew.ending import agent_named
+from atm.services.crew.reaping import worktree_of
 from atm.ui.cli.arguments import TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING
 from atm.ui.cli.crew.wishes import open_crew
@@ -21,8 +22,12 @@ COMMAND = Command(
     "peek",
     "the agents that atm started, and what one of them said last",
     arguments=(Argument("agent", "which (default: all of them, in a table)", required=False, complete="member"),),
-    options=(TEAM, Option("--lines", value="N", kind=WHOLE, help="how many lines of it", default=40)),
-    examples=("atm peek", "atm peek ann --lines 100"),
+    options=(
+        TEAM,
+        Option("--lines", value="N", kind=WHOLE, help="how many lines of it", default=40),
+        Option("--diff", help="what it has changed since it began with its task, committed or not"),
+    ),
+    examples=("atm peek", "atm peek ann --lines 100", "atm peek ann --diff"),
 )
 
 COLUMNS = ("Agent", "Runtime", "State", "Since", "Task", "Where")
@@ -30,6 +35,8 @@ COLUMNS = ("Agent", "Runtime", "State", "Since", "Task", "Where")
 
 def execute(args: Args, session: Session) -> int:
     crew, team, name = open_crew(session), session.team(args), args.text("agent")
+    if args.flag("diff"):
+        return _diff(session, crew, team, args.need("agent"))
     return _one(args, session, crew, team, name) if name else _all(session, crew, team)
 
 
@@ -77,6 +84,15 @@ def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> 
     else:
         session.print(f"{one_line(record.member)} has said nothing yet ({record.state})")
     return 0
+
+
+def _diff(session: Session, crew: Crewroom, team: str, name: str) -> int:
+    record = agent_named(crew, team, name)
+    tree = worktree_of(record)
+    changed = many_lines(crew.worktrees.diff(tree)).rstrip("\n") if tree is not None else ""
+    words = changed or f"{one_line(record.member)} has changed nothing"
+    session.tell({"action": "peek", "team": team, "member": record.member, "diff": changed}, words)
+    return 0 if changed else NOTHING
 
 
 def _without_gaps(lines: list[str]) -> list[str]:

@@ -68,13 +68,14 @@ def _words(team: dict[str, Plain]) -> str:
 def _watch(args: Args, session: Session, snapshots: Snapshots) -> int:
     """A line for each team that changed; the last has `action`."""
     from atm.wiring.events import build_watch
+    from atm.wiring.snapshot import watched
 
     clock, limit = session.room.clock, args.number("for")
     end = clock.monotonic() + limit if limit is not None else float("inf")
     seen: dict[str, Plain] = {}
     while clock.monotonic() < end:
         names = _names(args, session, snapshots)
-        with build_watch([path for name in names for path in _paths(session, name)]) as changes:
+        with build_watch([path for name in names for path in watched(session.layout, name)]) as changes:
             for name in names:
                 found = _one(snapshots, name)
                 if seen.get(name) != found.get("version", found):
@@ -84,11 +85,3 @@ def _watch(args: Args, session: Session, snapshots: Snapshots) -> int:
             changes.wait(max(0.0, min(LOOK_EVERY, end - clock.monotonic())))
     session.print_json({"action": "snapshot", "teams": len(seen)})
     return 0
-
-
-def _paths(session: Session, team: str) -> list[str]:
-    layout = session.layout
-    return [
-        *(layout.inboxes(team), layout.tasks(team), layout.heartbeats(team), layout.team_config(team)),
-        *(layout.state(team), layout.sync_folder(team), f"{layout.crews}/{team}"),
-    ]

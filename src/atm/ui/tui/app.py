@@ -1,0 +1,357 @@
+"""
+The screen in a terminal: keys in, lines out. Everything that is drawn and decided is in pure functions beside it.
+
+Two threads read: one follows the team, one fetches what a view needs and runs what a key asked for. The terminal
+belongs to the app alone; commands run beside it, with their output caught.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from time import monotonic
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from atm.domain.untrusted_text import one_line, shell_word
+from atm.ui.tui.deeds import offers
+from atm.ui.tui.frame import SMALL, WIDE, Screen, draw
+from atm.ui.tui.keys import Wish, choose, press, submit
+from atm.ui.tui.lines import BOLD, CHOSEN, DIM
+from atm.ui.tui.model import Model
+from atm.ui.tui.needs import pages_needed, parts_needed
+from atm.ui.tui.reading import Fetched, TeamLook, TeamReader, run_atm
+from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, YOU
+
+LEAST_BETWEEN = 0.25
+"""Seconds between two drawings that nobody asked for with a key."""
+TICK = 1.0
+"""Seconds: ages and time left are told in these."""
+REREAD = 2.0
+"""Seconds after which what an agent says is asked for again."""
+
+STYLES = {
+    "": Style(),
+    DIM: Style(color="bright_black"),
+    BOLD: Style(bold=True),
+    CHOSEN: Style(bold=True),
+    YOU: Style(color="bright_yellow"),
+    BROKEN: Style(color="red"),
+    MOVING: Style(color="blue"),
+    PROVEN: Style(color="green"),
+}
+
+
+class Canvas(Widget, can_focus=True):
+    """The lines of the screen, as they were drawn last."""
+
+    DEFAULT_CSS = "Canvas { width: 100%; height: 100%; }"
+
+    def __init__(self, top: Top) -> None:
+        super().__init__()
+        self._top = top
+
+    def render_line(self, y: int) -> Strip:
+        lines = self._top.screen_now.lines
+        if y >= len(lines):
+            return Strip.blank(self.size.width)
+        segments = [Segment(said, STYLES.get(meaning, STYLES[""])) for said, meaning in lines[y]]
+        return Strip(segments).adjust_cell_length(self.size.width)
+
+    def on_key(self, event: events.Key) -> None:
+        character = event.character
+        is_sign = character is not None and event.is_printable and character != " "
+        event.stop()
+        event.prevent_default()
+        self._top.pressed(character if is_sign and character is not None else event.key)
+
+    def on_click(self, event: events.Click) -> None:
+        self._top.clicked(event.y)
+
+    def on_mouse_scroll_down(self) -> None:
+        self._top.pressed("down")
+
+    def on_mouse_scroll_up(self) -> None:
+        self._top.pressed("up")
+
+    def on_resize(self) -> None:
+        self._top.redraw()
+
+
+class LineEditor(TextArea):
+    """The line that is typed into: any script, several lines, whatever is pasted. Enter means it."""
+
+    DEFAULT_CSS = """
+    LineEditor { layer: above; display: none; border: none; padding: 0; height: 1; background: $background; }
+    LineEditor:focus { border: none; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", priority=True),
+        Binding("alt+enter,ctrl+j", "new_line", priority=True),
+    ]
+
+    def __init__(self, top: Top) -> None:
+        super().__init__(show_line_numbers=False, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False)
+        self._top = top
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self._top.typed(self.text)
+        else:
+            await super()._on_key(event)
+
+    def action_leave(self) -> None:
+        self._top.typed(None)
+
+    def action_new_line(self) -> None:
+        self.insert("\n")
+
+    def on_text_area_changed(self) -> None:
+        self._top.is_typing(self.text)
+
+
+class Top(App[int]):
+    """`atm top`."""
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = "Screen { layers: below above; overflow: hidden; }"
+    BINDINGS: ClassVar = [Binding("ctrl+c,ctrl+q", "leave", priority=True)]
+
+    def __init__(self, reader: TeamReader, model: Model) -> None:
+        super().__init__(ansi_color=True)
+        self.model = model
+        self.reader = reader
+        self.screen_now = Screen([], draw(model, 80, 24).body, 0, 0)
+        self._canvas = Canvas(self)
+        self._editor = LineEditor(self)
+        self._over = threading.Event()
+        self._watched = ""
+        self._drawn_at = 0.0
+        self._is_waiting = False
+        self._asked: dict[object, tuple[float, int]] = {}
+        self._hands = ThreadPoolExecutor(max_workers=2, thread_name_prefix="atm-top")
+
+    def compose(self) -> ComposeResult:
+        yield self._canvas
+        yield self._editor
+
+    def on_mount(self) -> None:
+        self._canvas.focus()
+        self.set_interval(TICK, self.redraw)
+        self._follow(self.model.team)
+
+    def on_unmount(self) -> None:
+        self._over.set()
+        self._hands.shutdown(wait=False, cancel_futures=True)
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    # What is seen.
+
+    def _follow(self, team: str) -> None:
+        self._watched = team
+        self.model.team, self.model.seen, self.model.trouble = team, None, ""
+
+        def go_on() -> bool:
+            return not self._over.is_set() and self._watched == team
+
+        def told(look: TeamLook) -> None:
+            if go_on():
+                self.call_from_thread(self._looked, look)
+
+        thread = threading.Thread(target=self._watch, args=(team, go_on, told), name="atm-top-watch", daemon=True)
+        thread.start()
+
+    def _watch(self, team: str, go_on: object, told: object) -> None:
+        try:
+            self.reader.watch(team, go_on, told)  # type: ignore[arg-type]
+        except RuntimeError:
+            return  # the app has ended between the question and the answer
+
+    def _looked(self, look: TeamLook) -> None:
+        model = self.model
+        model.trouble = look.trouble
+        if look.teams or not look.trouble:
+            model.teams = look.teams
+        if look.seen is not None:
+            is_other = model.seen is None or model.seen.version != look.seen.version
+            model.seen, model.seen_at = look.seen, look.at
+            if is_other:
+                self._asked.clear()  # what was read belongs to what was
+        self.redraw_soon()
+
+    def redraw_soon(self) -> None:
+        """Not more often than four times a second, however fast things change."""
+        rest = LEAST_BETWEEN - (monotonic() - self._drawn_at)
+        if rest <= 0:
+            self.redraw()
+        elif not self._is_waiting:
+            self._is_waiting = True
+            self.set_timer(rest, self.redraw)
+
+    def redraw(self) -> None:
+        self._is_waiting, self._drawn_at = False, monotonic()
+        self.model.now = self.reader.session.room.clock.now()
+        size = self.size
+        before = self.screen_now.lines
+        self.screen_now = draw(self.model, size.width, size.height)
+        changed = [y for y, line in enumerate(self.screen_now.lines) if y >= len(before) or before[y] != line]
+        if changed:
+            self._canvas.refresh(*(Region(0, y, size.width, 1) for y in changed))
+        self._place_editor()
+        self._fetch()
+
+    def _fetch(self) -> None:
+        """What the view needs and was not asked for lately."""
+        model, now = self.model, monotonic()
+        version = model.seen.version if model.seen is not None else 0
+        if model.seen is None:
+            return
+        for part in parts_needed(model):
+            if part not in self._asked:
+                self._asked[part] = now, version
+                self._hands.submit(self._bring, partial(self.reader.read, model.team, part))
+        for page in pages_needed(model, is_wide=self.size.width >= WIDE):
+            asked = self._asked.get(page)
+            if asked is None or (page[0] == "peek" and now - asked[0] > REREAD):
+                self._asked[page] = now, version
+                self._hands.submit(self._bring, partial(self.reader.page, model.team, page))
+
+    def _bring(self, read: object) -> None:
+        found = read()  # type: ignore[operator]
+        if not self._over.is_set():
+            self._tell(self._found, found)
+
+    def _tell(self, work: object, *arguments: object) -> None:
+        try:
+            self.call_from_thread(work, *arguments)  # type: ignore[arg-type]
+        except RuntimeError:
+            return  # the app has ended meanwhile
+
+    def _found(self, found: Fetched) -> None:
+        if found.page is not None:
+            self.model.read.pages[found.page.command] = found.page
+        elif isinstance(found.value, str) and found.part != "daemon":
+            self.model.say(found.value, BROKEN)
+        else:
+            setattr(self.model.read, found.part, found.value)
+        self.redraw_soon()
+
+    # What is pressed.
+
+    def pressed(self, key: str) -> None:
+        self.model.now = self.reader.session.room.clock.now()
+        self._carry_out(press(self.model, key, self.screen_now.body))
+        self.redraw()
+
+    def clicked(self, y: int) -> None:
+        model, body = self.model, self.screen_now.body
+        at = model.top.get(model.view, 0) + y - (2 if self.size.height >= SMALL else 1)
+        target = body.rows[at].targets[0] if 0 <= at < len(body.rows) and len(body.rows[at].targets) == 1 else None
+        if target is not None and not body.is_text:
+            choose(model, target)
+            self.redraw()
+
+    def typed(self, said: str | None) -> None:
+        """The line is over: meant, or left."""
+        if said is None:
+            self.model.typing, self.model.typed = None, ""
+        else:
+            self._carry_out(submit(self.model, said))
+        self._editor.text = ""
+        self._canvas.focus()
+        self.redraw()
+
+    def is_typing(self, said: str) -> None:
+        if self.model.typing is not None and self.model.typed != said:
+            self.model.typed = said
+            if self.model.typing.kind == "filter":
+                self.model.filter = said.strip()
+            self.redraw()
+
+    def _place_editor(self) -> None:
+        typing, editor = self.model.typing, self._editor
+        if typing is None:
+            editor.display = False
+            return
+        if not editor.display:
+            editor.display = True
+            editor.text = self.model.typed
+            editor.placeholder = typing.asks
+            editor.focus()
+            editor.move_cursor(editor.document.end)
+        editor.styles.height = self.screen_now.typing_lines
+        editor.styles.width = max(4, self.size.width - 3)
+        editor.styles.offset = (3, self.screen_now.typing_at)
+
+    # What is done.
+
+    def _carry_out(self, wishes: list[Wish]) -> None:
+        for wish in wishes:
+            if wish.kind == "quit":
+                self.exit(0)
+            elif wish.kind == "look":
+                self.model.read = type(self.model.read)()
+                self.model.open("overview")
+                self._follow(wish.words[0])
+            elif wish.kind == "read":
+                self._asked.clear()
+            elif wish.in_terminal:
+                self._sit_down(wish)
+            else:
+                self.model.is_busy = f"atm {' '.join(map(shell_word, wish.words))}"
+                self._hands.submit(self._run, wish)
+
+    def _run(self, wish: Wish) -> None:
+        terminal = _own_terminal()
+        try:
+            code, out, err = run_atm(self.reader.session.environment, [*wish.words], terminal)
+        finally:
+            if terminal != subprocess.DEVNULL:
+                os.close(terminal)
+        self._tell(self._done, code, out, err)
+
+    def _done(self, code: int, out: str, err: str) -> None:
+        model = self.model
+        model.is_busy = ""
+        said = next((line for line in (err if code else out or err).splitlines() if line.strip()), "done")
+        fix = next((line.strip() for line in err.splitlines() if line.strip().startswith("fix:")), "") if code else ""
+        model.say(one_line(f"{said.strip()}  {fix}".strip()), BROKEN if code not in (0, 3) else PROVEN)
+        self._asked.clear()
+        self.redraw()
+
+    def _sit_down(self, wish: Wish) -> None:
+        """The terminal is lent to another program, and comes back as it was."""
+        import sys
+
+        with self.suspend():
+            subprocess.run([sys.executable, "-m", "atm", *wish.words], check=False)
+        self.redraw()
+
+    @property
+    def offered(self) -> list[str]:
+        """Keys that do something now."""
+        return [one.key for one in offers(self.model)]
+
+
+def _own_terminal() -> int:
+    """What a command says of who is at it: this terminal. Nobody reads from it."""
+    try:
+        return os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return subprocess.DEVNULL

@@ -1,0 +1,355 @@
+"""
+The whole screen, as lines of exactly its size: head, body, foot. Pure, so that a test can read it like a person.
+
+No boxes: one rule under the head, one above the keys, a bar between two panes. White space does the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atm.ui.tui.deeds import offers, spelled
+from atm.ui.tui.keys import DECIDING, settle
+from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, as_ascii, ends, fitted, rule, text, width
+from atm.ui.tui.model import (
+    AGENT,
+    APPROVALS,
+    BOARD,
+    KEYS,
+    LOG,
+    MAIL,
+    MERGE,
+    NUMBERED,
+    OVERVIEW,
+    PROBLEMS,
+    REQUEST,
+    RUNS,
+    SESSIONS,
+    SYNC,
+    TASK,
+    TEAMS,
+    THREAD,
+    Body,
+)
+from atm.ui.tui.panels import lists
+from atm.ui.tui.panels.agent import agent
+from atm.ui.tui.panels.board import board
+from atm.ui.tui.panels.mail import mail, thread
+from atm.ui.tui.panels.overview import overview, problems
+from atm.ui.tui.panels.requests import one_request, requests
+from atm.ui.views.team.attention import NEEDS, attention, cell
+from atm.ui.views.team.attention import PROBLEMS as PROBLEM_ROWS
+from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, PROVEN, YOU
+from atm.ui.views.team.spans import since, span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.ui.tui.lines import Line
+    from atm.ui.tui.model import KeyOffer, ListRow, Model
+    from atm.ui.views.team.seen import TeamSeen
+
+SMALL = 14
+"""Lines below which the foot is one line, and the rule under the head goes."""
+WIDE = 110
+"""Columns from which the chosen row is told of beside the list."""
+LEAST_WITH_PREVIEW = 9
+"""Lines of a body from which the list can spare some for what is told of the chosen row."""
+MOST_CELLS = 40
+MOST_TYPED = 5
+STALE_SECONDS = 10.0
+RESERVED = 12
+"""Columns of the head for the age of what is seen."""
+
+BODIES = {
+    OVERVIEW: overview,
+    BOARD: board,
+    AGENT: agent,
+    MAIL: mail,
+    APPROVALS: requests,
+    MERGE: lists.merges,
+    SYNC: lists.sync,
+    LOG: lists.log,
+    PROBLEMS: problems,
+    TASK: lists.task,
+    THREAD: thread,
+    REQUEST: one_request,
+    RUNS: lists.runs,
+    SESSIONS: lists.sessions,
+    TEAMS: lists.teams,
+    KEYS: lists.keys,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is drawn, and where the line stands that is typed into."""
+
+    lines: list[Line]
+    body: Body
+    typing_at: int
+    typing_lines: int
+
+
+def draw(model: Model, columns: int, height: int) -> Screen:
+    body = _settled(model)
+    head, foot = _head(model, columns, height), _foot_height(height)
+    typing = min(MOST_TYPED, 1 + model.typed.count("\n")) if model.typing is not None else 0
+    room = max(0, height - len(head) - foot - typing)
+    middle = _middle(model, body, columns, room)
+    lines = [*head, *middle, *([[]] * (room - len(middle)))]
+    typing_at = len(lines)
+    lines += [[(" > ", DIM)]] * typing
+    lines += _foot(model, columns, height)
+    shown = [fitted(line, columns) for line in lines[:height]]
+    shown += [[(" " * columns, PLAIN)]] * (height - len(shown))
+    if model.ascii:
+        shown = [[(as_ascii(said), meaning) for said, meaning in line] for line in shown]
+    return Screen(shown, body, typing_at, typing)
+
+
+def _settled(model: Model) -> Body:
+    """Drawn for what is chosen; what was chosen before may be gone."""
+    body, before = BODIES[model.view](model), model.target
+    settle(model, body)
+    return body if model.target == before else BODIES[model.view](model)
+
+
+# Head.
+
+
+def _head(model: Model, columns: int, height: int) -> list[Line]:
+    seen = model.seen
+    if seen is None:
+        start: Line = [
+            (" atm", BOLD),
+            ("  ", PLAIN),
+            text(model.trouble or "looking …", BROKEN if model.trouble else DIM),
+        ]
+        return [start, rule(columns)] if height >= SMALL else [start]
+    done = sum(task.state == "completed" for task in seen.tasks)
+    line = ends(_title(model, seen, done, columns), _freshness(model), columns)
+    return [line, rule(columns)] if height >= SMALL else [line]
+
+
+def _title(model: Model, seen: TeamSeen, done: int, columns: int) -> Line:
+    total, agents = len(seen.tasks), sum(not one.is_human for one in seen.members)
+    lasted = span(since(seen.status_since or seen.created_at, model.now))
+    if columns < 60:
+        return [(" ", PLAIN), text(seen.team, BOLD), (f"  {done}/{total}  {lasted}", PLAIN)]
+    found: Line = [(" ", PLAIN), text(seen.team, BOLD), ("  ", PLAIN)]
+    if columns >= WIDE:
+        found += [text(seen.status, DIM), ("  ", PLAIN)]
+    found += _strip(seen, min(MOST_CELLS, columns // 4))
+    found.append((f"  {done} of {total} done  {agents} agent{'s' if agents != 1 else ''}  {lasted}", PLAIN))
+    for piece in _counts(model, seen):  # as many as there is room for
+        if width(found) + len(piece[0]) <= columns - RESERVED:
+            found.append(piece)
+    return found
+
+
+def _counts(model: Model, seen: TeamSeen) -> Line:
+    rows = attention(seen, model.now)
+    mine, broken = sum(row.group == NEEDS for row in rows), sum(row.group == PROBLEM_ROWS for row in rows)
+    unread = sum(one.mail.unread or 0 for one in seen.members if one.is_human)
+    counts = ((mine, "◆", YOU), (broken, "▲", BROKEN), (unread, "unread", YOU))
+    cost = _cost(seen)
+    return [
+        *((f"  {mark} {count}", meaning) for count, mark, meaning in counts if count),
+        *([(f"  {cost}", DIM)] if cost else []),
+    ]
+
+
+def _strip(seen: TeamSeen, most: int) -> Line:
+    """One cell for each task; of more than there is room for, the shares."""
+    kinds = [cell(task, seen) for task in seen.tasks]
+    if len(kinds) > most:
+        order = sorted(kinds, key=[*CELLS].index if all(one in CELLS for one in kinds) else str)
+        kinds = [order[at * len(order) // most] for at in range(most)]
+    return [(CELLS.get(kind, ("?", "?"))[0], _meaning(kind)) for kind in kinds]
+
+
+def _meaning(kind: str) -> str:
+    if kind in ("you", "planning"):
+        return YOU
+    if kind in ("stalled", "conflict", "failed", "unreachable"):
+        return BROKEN
+    return PROVEN if kind == "completed" else MOVING if kind in ("in_progress", "review", "merging") else DIM
+
+
+def _cost(seen: TeamSeen) -> str:
+    """What is known is counted; that something is not known is said."""
+    agents = [one.agent for one in seen.members if one.agent is not None]
+    known = [one.cost for one in agents if one.cost is not None]
+    if not agents:
+        return ""
+    unknown = " + unknown" if len(known) < len(agents) else ""
+    return f"${sum(known):.2f}{unknown}" if known else "cost unknown"
+
+
+def _freshness(model: Model) -> Line:
+    age = max(0.0, model.now - model.seen_at)
+    if model.trouble:
+        from time import localtime, strftime
+
+        return [
+            (f"as of {strftime('%H:%M:%S', localtime(model.seen_at))}  ", PLAIN),
+            text(f"✗ {model.trouble}"[:60], BROKEN),
+        ]
+    return [(f"live {age:.0f} s " if age < STALE_SECONDS else f"{span(age)} old ", DIM)]
+
+
+# Body.
+
+
+def _middle(model: Model, body: Body, columns: int, room: int) -> list[Line]:
+    if body.is_text:
+        return _text(model, body, columns, room)
+    if body.about is None or room < (4 if model.is_peeking else LEAST_WITH_PREVIEW):
+        model.is_whole = False
+        return _list(model, body, columns, room)
+    if columns >= WIDE:
+        left = columns * 62 // 100
+        told = body.about(columns - left - 2)
+        model.is_whole = _is_whole(body, columns - left - 2, min(room, len(told)))
+        list_lines = [fitted(line, left) for line in _list(model, body, left, room)]
+        list_lines += [[(" " * left, PLAIN)]] * (room - len(list_lines))
+        return [[*line, ("│ ", DIM), *(told[at] if at < len(told) else [])] for at, line in enumerate(list_lines)]
+    told = body.about(columns)
+    most = room * 2 // 3 if model.is_peeking else min(body.most_below, room // 2)
+    told = told[:most]
+    model.is_whole = _is_whole(body, columns, len(told))
+    list_room = room - len(told) - (1 if told else 0)
+    above = _list(model, body, columns, list_room)
+    above += [[]] * (list_room - len(above))
+    return [*above, *([rule(columns)] if told else []), *told]
+
+
+def _is_whole(body: Body, columns: int, shown: int) -> bool:
+    return body.must_show is not None and body.must_show(columns) <= shown
+
+
+def _text(model: Model, body: Body, columns: int, room: int) -> list[Line]:
+    last = max(0, len(body.rows) - room)
+    at = min(model.place.get(model.view, 0), last)
+    model.place[model.view] = at
+    model.is_whole = model.view == TASK or _is_whole(body, columns, at + room)
+    return [row.draw(columns) for row in body.rows[at : at + room]]
+
+
+def _list(model: Model, body: Body, columns: int, room: int) -> list[Line]:
+    rows = body.rows
+    chosen = next((at for at, row in enumerate(rows) if model.target is not None and model.target in row.targets), 0)
+    top = min(model.top.get(model.view, 0), max(0, len(rows) - room))
+    if chosen < top + 1:
+        top = max(0, chosen - 1)
+    elif chosen >= top + room:
+        top = chosen - room + 1
+    model.top[model.view] = top
+    return [_row(model, row, columns) for row in rows[top : top + room]]
+
+
+def _row(model: Model, row: ListRow, columns: int) -> Line:
+    line = row.draw(columns)
+    if row.targets != (model.target,) or model.target is None:
+        return line
+    said = fitted(line, columns)
+    first, meaning = said[0]
+    return [("▌", PLAIN), (first[1:], meaning or CHOSEN), *((word, mean or CHOSEN) for word, mean in said[1:])]
+
+
+# Foot.
+
+
+def _foot_height(height: int) -> int:
+    return 4 if height >= SMALL else 2
+
+
+def _foot(model: Model, columns: int, height: int) -> list[Line]:
+    if height < SMALL:
+        return [
+            rule(columns),
+            _armed(model)
+            or _notice(model)
+            or _fit_keys([("enter", "open"), ("space", "peek"), ("?", "keys"), ("q", "")], columns),
+        ]
+    found = [one for one in offers(model) if one.key not in DECIDING or model.is_whole]
+    return [rule(columns), _keys(model, found, columns), _same_as(model, found), _views(model, columns)]
+
+
+def _keys(model: Model, found: Sequence[KeyOffer], columns: int) -> Line:
+    if model.typing is not None:
+        return _fit_keys(
+            [
+                ("enter", "send" if model.typing.kind == "command" else "go"),
+                ("alt+enter", "new line"),
+                ("esc", "leave it"),
+            ],
+            columns,
+        )
+    keys = [(f"{one.key} {one.key}" if one.is_twice else one.key, one.word) for one in found]
+    general = [
+        ("space", "peek"),
+        ("d", "diff"),
+        ("tab", "next part"),
+        ("esc", "back"),
+        ("/", "filter"),
+        (":", "go to"),
+        ("?", "keys"),
+        ("q", "leave"),
+    ]
+    wanted = [pair for pair in general if pair[0] != "tab" or model.view in (BOARD, AGENT)]
+    wanted = [pair for pair in wanted if pair[0] not in ("space", "d") or model.chosen_agent]
+    return _fit_keys([*keys, *wanted], columns)
+
+
+def _fit_keys(keys: Sequence[tuple[str, str]], columns: int) -> Line:
+    found: Line = [(" ", PLAIN)]
+    for key, word in keys:
+        piece: Line = [(key, BOLD), (f" {word}   " if word else "   ", DIM)]
+        if width(found) + width(piece) - 3 > columns:
+            break
+        found += piece
+    return found
+
+
+def _same_as(model: Model, found: Sequence[KeyOffer]) -> Line:
+    armed = _armed(model)
+    if armed:
+        return armed
+    if model.is_busy:
+        return [(" runs  ", DIM), text(model.is_busy, MOVING), (" …", DIM)]
+    if model.notice:
+        return _notice(model)
+    typing = model.typing.offer if model.typing is not None else None
+    offer = typing or next((one for one in found if one.command), None)
+    if offer is None:
+        return [(" filter  ", DIM), text(model.filter)] if model.filter else []
+    team = model.team if len(model.teams) > 1 else ""
+    shown: Line = [(" same as  ", DIM), text(spelled(offer, team))]
+    return [*shown, ("   filter  ", DIM), text(model.filter)] if model.filter else shown
+
+
+def _armed(model: Model) -> Line:
+    if not model.armed or model.now > model.armed_until:
+        return []
+    offer = next((one for one in offers(model) if one.key == model.armed), None)
+    word = offer.word if offer is not None else ""
+    return [
+        (f" {model.armed}  ", BOLD),
+        (f"{word}: press {model.armed} again within 2 s, anything else forgets it", YOU),
+    ]
+
+
+def _notice(model: Model) -> Line:
+    return [(" ", PLAIN), text(model.notice, model.notice_meaning)] if model.notice else []
+
+
+def _views(model: Model, columns: int) -> Line:
+    gap = "  " if columns >= WIDE else " "
+    found: Line = [(" ", PLAIN)]
+    for at, view in enumerate(NUMBERED, 1):
+        is_open = view == model.view
+        found += [(f"[{at} {view}]" if is_open else f"{at} {view}", BOLD if is_open else DIM), (gap, PLAIN)]
+    return found[:-1]

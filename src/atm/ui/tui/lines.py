@@ -1,0 +1,143 @@
+"""
+Lines of the screen: pieces of text, each with what it means. Widths are columns of a terminal.
+
+No markup anywhere: a piece is text and a meaning, so nothing that an agent wrote can become a colour or a link.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from atm.domain.untrusted_text import many_lines, one_line
+from atm.ui.views.style import width_of
+
+Piece = tuple[str, str]
+Line = list[Piece]
+
+PLAIN, DIM, BOLD, CHOSEN = "", "dim", "bold", "chosen"
+
+
+def text(said: str, meaning: str = PLAIN) -> Piece:
+    """A piece of somebody else's text, harmless and on one line."""
+    return one_line(said), meaning
+
+
+def width(line: Line) -> int:
+    return sum(width_of(said) for said, _ in line)
+
+
+@lru_cache(4096)
+def cut(said: str, most: int, dots: str = "…") -> str:
+    """At most so many columns; what is left out shows as dots."""
+    if width_of(said) <= most:
+        return said
+    if most <= width_of(dots):
+        return dots[: max(0, most)]
+    room, kept = most - width_of(dots), []
+    for sign in said:
+        room -= width_of(sign)
+        if room < 0:
+            break
+        kept.append(sign)
+    return "".join(kept).rstrip() + dots
+
+
+def padded(said: str, columns: int) -> str:
+    """Exactly so many columns."""
+    shown = cut(said, columns)
+    return shown + " " * (columns - width_of(shown))
+
+
+def fitted(line: Line, columns: int) -> Line:
+    """The line cut to so many columns, and filled up to them."""
+    found: Line = []
+    room = columns
+    for said, meaning in line:
+        if room <= 0:
+            break
+        shown = cut(said, room) if width_of(said) > room else said
+        found.append((shown, meaning))
+        room -= width_of(shown)
+    return [*found, (" " * room, PLAIN)] if room > 0 else found
+
+
+def ends(start: Line, end: Line, columns: int) -> Line:
+    """One at the left, the other at the right; what is too much goes from the left one."""
+    room = columns - width(end)
+    if room < 8:
+        return fitted(start, columns)
+    return [*fitted([*fitted(start, room - 1), (" ", PLAIN)], room), *end]
+
+
+def wrapped(said: str, columns: int, indent: str = "", most: int | None = None) -> list[str]:
+    """By words, all lines set in; what is longer than a line is broken where it must be. Harmless."""
+    found: list[str] = []
+    for paragraph in many_lines(said).split("\n"):
+        found += _wrapped_line(paragraph.rstrip(), max(1, columns - width_of(indent)))
+        if most is not None and len(found) > most:
+            found = [
+                *found[: most - 1],
+                cut(f"{found[most - 1]} {found[most]}", max(1, columns - width_of(indent) - 1)),
+            ]
+            break
+    return [f"{indent}{one}" for one in found]
+
+
+def _wrapped_line(said: str, columns: int) -> list[str]:
+    found, now = [], ""
+    for word in said.split(" "):
+        trial = f"{now} {word}" if now else word
+        if width_of(trial) <= columns:
+            now = trial
+            continue
+        if now:
+            found.append(now)
+        while width_of(word) > columns:
+            head = _head(word, columns)
+            found.append(head)
+            word = word[len(head) :]
+        now = word
+    return [*found, now]
+
+
+def _head(word: str, columns: int) -> str:
+    room, at = columns, 0
+    while at < len(word) and room >= width_of(word[at]):
+        room -= width_of(word[at])
+        at += 1
+    return word[: max(1, at)]
+
+
+def rule(columns: int) -> Line:
+    return [("─" * columns, DIM)]
+
+
+def as_ascii(said: str) -> str:
+    """For terminals without Unicode."""
+    return said.translate(_ASCII)
+
+
+_ASCII = str.maketrans(
+    {
+        **dict.fromkeys("◆✎", "*"),
+        **dict.fromkeys("▲≠", "!"),
+        **dict.fromkeys("◉◎●", ">"),
+        **dict.fromkeys("○┄", "-"),
+        **dict.fromkeys("◌·", "."),
+        **dict.fromkeys("✓■", "+"),
+        **dict.fromkeys("✗", "x"),
+        **dict.fromkeys("▌│┃┬┴┼├┤", "|"),
+        **dict.fromkeys("─━", "-"),
+        **dict.fromkeys("▓█▇▆▅", "#"),
+        **dict.fromkeys("░▁▂▃▄", "."),
+        **dict.fromkeys("▣", "%"),
+        "…": "~",
+        "−": "-",
+        "→": ">",
+        "←": "<",
+        "∅": "0",
+        "“": '"',
+        "”": '"',
+        "’": "'",
+    }
+)

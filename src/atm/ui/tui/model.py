@@ -1,0 +1,192 @@
+"""What the screen knows and shows: one value, changed by keys and by what is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.services.snapshot.happenings import Happening
+    from atm.services.snapshot.threads import MailThread
+    from atm.ui.tui.lines import Line
+    from atm.ui.views.team.seen import ApprovalSeen, TeamSeen
+
+OVERVIEW, BOARD, AGENT, MAIL, APPROVALS = "overview", "board", "agent", "mail", "approvals"
+MERGE, SYNC, LOG, PROBLEMS = "merge", "sync", "log", "problems"
+NUMBERED = (OVERVIEW, BOARD, AGENT, MAIL, APPROVALS, MERGE, SYNC, LOG, PROBLEMS)
+"""By their digits, the same on every face."""
+
+TASK, THREAD, REQUEST = "task", "thread", "request"
+RUNS, SESSIONS, TEAMS, KEYS = "runs", "sessions", "teams", "keys"
+VIEWS = (*NUMBERED, TASK, THREAD, REQUEST, RUNS, SESSIONS, TEAMS, KEYS)
+
+TABS = {
+    BOARD: ("list", "columns", "graph"),
+    AGENT: ("output", "mail", "task", "diff", "receipts", "sync"),
+}
+"""Parts of a view, gone through with Tab."""
+
+ARMED_SECONDS = 2.0
+"""How long a key that cannot be taken back waits for its second press."""
+
+Target = tuple[str, str]
+"""What a row stands for: its kind, and its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """A line of a list, drawn only if it is in sight. Without targets it cannot be chosen; lanes have one each."""
+
+    draw: Callable[[int], Line]
+    targets: tuple[Target | None, ...] = ()
+
+
+def fixed(line: Line) -> ListRow:
+    """A line that is the same at every width, and cannot be chosen."""
+    return ListRow(lambda columns: line)  # noqa: ARG005 - as lists draw
+
+
+GAP = fixed([])
+
+
+@dataclass(slots=True)
+class Body:
+    """What stands between head and foot: a list, and what is told of the chosen row below it or beside it."""
+
+    rows: list[ListRow] = field(default_factory=list)
+    about: Callable[[int], list[Line]] | None = None
+    """Of the chosen one, so many columns wide."""
+    most_below: int = 2
+    """Lines for that where there is no room beside the list."""
+    must_show: Callable[[int], int] | None = None
+    """How many lines of what is told must be in sight before the chosen row may be decided about."""
+    is_text: bool = False
+    """To be read from its first line on: keys move the text, not a choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOffer:
+    """Something that a key does: a command, a question first, or another view."""
+
+    key: str
+    word: str
+    command: tuple[str, ...] = ()
+    asks: str = ""
+    """What the line asks for; what is typed takes the place of `{}` in the command."""
+    opens: str = ""
+    is_twice: bool = False
+    in_terminal: bool = False
+    """It needs the terminal for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What the line at the bottom is for."""
+
+    kind: str
+    """`command`, `filter` or `palette`."""
+    asks: str
+    offer: KeyOffer | None = None
+
+
+@dataclass(slots=True)
+class Page:
+    """What a command printed, for a pane: the screen shows what the command shows."""
+
+    command: tuple[str, ...]
+    lines: list[str]
+    at: float
+    trouble: str = ""
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read besides the snapshot; None for what was not read yet."""
+
+    threads: list[MailThread] | None = None
+    approvals: list[ApprovalSeen] | None = None
+    merges: list[dict[str, str]] | None = None
+    runs: list[dict[str, str]] | None = None
+    sessions: list[dict[str, str]] | None = None
+    happenings: list[Happening] | None = None
+    daemon: str | None = None
+    pages: dict[tuple[str, ...], Page] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Model:
+    """The screen at one moment."""
+
+    team: str = ""
+    teams: list[str] = field(default_factory=list)
+    seen: TeamSeen | None = None
+    seen_at: float = 0.0
+    trouble: str = ""
+    """Why what is seen is old; empty while it is live."""
+    now: float = 0.0
+    read: Read = field(default_factory=Read)
+
+    view: str = OVERVIEW
+    came_from: list[str] = field(default_factory=list)
+    chosen: dict[str, Target] = field(default_factory=dict)
+    place: dict[str, int] = field(default_factory=dict)
+    """Where the chosen row was, for when it is gone; the first line of a text."""
+    top: dict[str, int] = field(default_factory=dict)
+    """The first row in sight of each list."""
+    tab: dict[str, int] = field(default_factory=dict)
+    agent: str = ""
+    task: str = ""
+    thread: str = ""
+
+    filter: str = ""
+    typing: Typing | None = None
+    typed: str = ""
+    armed: str = ""
+    armed_until: float = 0.0
+    notice: str = ""
+    notice_meaning: str = ""
+    is_peeking: bool = False
+    is_busy: str = ""
+    """The command that runs just now."""
+    ascii: bool = False
+    is_whole: bool = False
+    """Is what the chosen row is about in sight as a whole, as it was last drawn?"""
+
+    @property
+    def part(self) -> str:
+        """The tab of this view that is open."""
+        tabs = TABS.get(self.view, ("",))
+        return tabs[self.tab.get(self.view, 0) % len(tabs)]
+
+    @property
+    def target(self) -> Target | None:
+        """What keys are about: what is open, or the chosen row."""
+        opened = {AGENT: ("member", self.agent), TASK: ("task", self.task), THREAD: ("thread", self.thread)}
+        return opened.get(self.view) or self.chosen.get(self.view)
+
+    @property
+    def chosen_agent(self) -> str:
+        """The agent that the chosen row is about; empty if it is about none."""
+        if self.target is None or self.seen is None:
+            return ""
+        kind, id = self.target
+        if kind in ("member", "inbox"):
+            return id
+        if kind == "approval":
+            return next((one.requester for one in self.seen.approvals if one.id == id), "")
+        task = self.seen.task(id) if kind in ("task", "merge") else None
+        return (task.owner or "") if task is not None else ""
+
+    def open(self, view: str) -> None:
+        if view != self.view:
+            self.came_from = [*self.came_from[-20:], self.view]
+        self.view, self.is_peeking = view, False
+
+    def back(self) -> None:
+        self.view = self.came_from.pop() if self.came_from else OVERVIEW
+        self.is_peeking = False
+
+    def say(self, text: str, meaning: str = "") -> None:
+        self.notice, self.notice_meaning = text, meaning

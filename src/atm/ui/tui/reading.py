@@ -1,0 +1,217 @@
+"""
+Reading for the screen: the snapshot as files change, and what a view needs when it is looked at.
+
+Read only. Nothing here waits for a lock longer than a command would; what cannot be read is said in words, and the
+rest is there all the same.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+from atm.domain.errors import AtmError
+from atm.domain.untrusted_text import many_lines
+from atm.formats.approvals.records import approval_json
+from atm.formats.files.dataclass_record import made_from
+from atm.services.mail.bookkeeping import all_told
+from atm.services.runs.starting import run_line
+from atm.services.sessions.listing import list_teams
+from atm.services.snapshot.happenings import happenings
+from atm.services.snapshot.threads import threads_in
+from atm.ui.tui import needs
+from atm.ui.tui.model import Page
+from atm.ui.views.team.seen import ApprovalSeen, Eyes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.services.snapshot.composing import Snapshots
+    from atm.ui.cli.session import Session
+    from atm.ui.views.team.seen import TeamSeen
+
+LOOK_EVERY = 2.0
+"""Seconds: who falls silent changes no file."""
+PAGE_SECONDS = 20.0
+MOST_LINES = 5000
+
+
+@dataclass(slots=True)
+class TeamLook:
+    """What one look at a team brought."""
+
+    teams: list[str]
+    seen: TeamSeen | None = None
+    at: float = 0.0
+    trouble: str = ""
+
+
+@dataclass(slots=True)
+class Fetched:
+    """One part or page that a view needs."""
+
+    part: str = ""
+    value: object = None
+    page: Page | None = None
+
+
+@dataclass(slots=True)
+class TeamReader:
+    """Looks at teams for as long as somebody watches."""
+
+    session: Session
+    snapshots: Snapshots
+    eyes: Eyes = field(default_factory=Eyes)
+
+    def look(self, team: str) -> TeamLook:
+        """A team that is gone, or cannot be read, is a sentence and no end."""
+        now = self.session.room.clock.now()
+        try:
+            teams = self.snapshots.teams()
+            if not team:
+                return TeamLook(teams, at=now)
+            return TeamLook(teams, self.eyes.see(self.snapshots.of(team)), now)
+        except (AtmError, OSError) as error:
+            return TeamLook([], at=now, trouble=str(error))
+
+    def watch(self, team: str, go_on: Callable[[], bool], told: Callable[[TeamLook], None]) -> None:
+        """Tell of every look, until it is enough: at once when a file changes, else every two seconds."""
+        from atm.wiring.events import build_watch
+        from atm.wiring.snapshot import watched
+
+        while go_on():
+            with build_watch(watched(self.session.layout, team)) as changes:
+                told(self.look(team))
+                if go_on():
+                    changes.wait(LOOK_EVERY)
+
+    def read(self, team: str, part: str) -> Fetched:
+        try:
+            return Fetched(part, PARTS[part](self, team))
+        except (AtmError, OSError) as error:
+            return Fetched(part, f"cannot be read: {error}")
+
+    def page(self, team: str, command: tuple[str, ...]) -> Fetched:
+        """What the command prints, as text."""
+        at = self.session.room.clock.now()
+        code, out, err = run_atm(self.session.environment, _with_team(command, team))
+        lines = many_lines(out).rstrip("\n").split("\n")[:MOST_LINES] if out.strip() else []
+        trouble = many_lines(err).strip().partition("\n")[0] if code not in (0, 3) and not lines else ""
+        return Fetched(page=Page(command, lines, at, trouble))
+
+    # Parts.
+
+    def threads(self, team: str) -> object:
+        return threads_in(all_told(self.session.room, team))
+
+    def approvals(self, team: str) -> object:
+        from atm.services.approvals.looking import everything_in
+        from atm.wiring.approvals import build_approvalroom
+
+        session = self.session
+        room = build_approvalroom(session.layout, session.settings, session.room, lambda: session.boardroom)
+        now = room.clock.now()
+        found = [made_from(ApprovalSeen, approval_json(one, now)) for one in everything_in(room, team)]
+        return [one for one in found if one is not None]
+
+    def merges(self, team: str) -> object:
+        from atm.wiring.runs import build_merges
+
+        queue = build_merges(self.session.layout).read(team)
+        return [
+            {
+                "task": item.task,
+                "status": "skipped" if item.skipped else item.status,
+                "agent": item.agent,
+                "subject": item.subject,
+                "about": item.commit[:12] or item.reason or ", ".join(f"waits for #{id}" for id in item.waits_for),
+            }
+            for item in (queue.items if queue is not None else ())
+        ]
+
+    def runs(self, team: str) -> object:
+        from atm.wiring.runs import build_runs
+
+        runs = build_runs(self.session.layout)
+        is_held = runs.is_held(team)
+        rows = [run_line(runs, team, name, is_held=is_held) for name in runs.names(team)]
+        return [
+            {
+                "id": str(row["run"]),
+                "state": {"running": "working", "success": "done"}.get(str(row["state"]), str(row["state"])),
+                "said": f"{row['state']}, {row['done']} of {row['tasks']} done  {row['goal'] or ''}",
+            }
+            for row in reversed(rows)
+        ]
+
+    def sessions(self, team: str) -> object:  # noqa: ARG002 - of all teams
+        from atm.wiring.crew import build_crewroom
+        from atm.wiring.sessions import build_sessionroom, find_caller
+
+        session = self.session
+        crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
+        caller = find_caller(session.environment, "")
+        desk = build_sessionroom(session.layout, session.settings, crew, caller, session.environment)
+        return [
+            {
+                "id": one.team,
+                "said": f"{one.status}, {one.online} of {one.members} online, led by {one.session or one.lead}",
+            }
+            for one in list_teams(desk, all=True)
+        ]
+
+    def happenings(self, team: str) -> object:
+        from atm.wiring.approvals import build_approvalroom
+
+        session = self.session
+        room = build_approvalroom(session.layout, session.settings, session.room, lambda: session.boardroom)
+        past = session.boardroom.tasks.past(team)[0]
+        return happenings(all_told(session.room, team), past, room.approvals.audit(team))
+
+    def daemon(self, team: str) -> object:  # noqa: ARG002 - of this home
+        from atm.wiring.snapshot import daemon_facts
+
+        facts = daemon_facts(self.session.layout)
+        if not facts["runs"]:
+            return "does not run: mail waits in inboxes until agents look (atm daemon start)"
+        if not facts.get("answers"):
+            return f"runs, and does not answer: {facts.get('problem')}"
+        problems = facts.get("problems")
+        return f"runs, process {facts['pid']}" + (
+            f"; {len(problems)} problems: atm daemon status" if isinstance(problems, list) and problems else ""
+        )
+
+
+PARTS: dict[str, Callable[[TeamReader, str], object]] = {
+    needs.THREADS: TeamReader.threads,
+    needs.ALL_APPROVALS: TeamReader.approvals,
+    needs.QUEUE: TeamReader.merges,
+    needs.ALL_RUNS: TeamReader.runs,
+    needs.ALL_SESSIONS: TeamReader.sessions,
+    needs.HAPPENINGS: TeamReader.happenings,
+    needs.DAEMON: TeamReader.daemon,
+}
+
+
+def _with_team(command: tuple[str, ...], team: str) -> list[str]:
+    return [*command] if command[0] == "session" else [*command, "--team", team]
+
+
+def run_atm(environment: Mapping[str, str], words: list[str], stdin: int = subprocess.DEVNULL) -> tuple[int, str, str]:
+    """The very command that the screen shows: code, output, errors. Without colours, and with no terminal to ask at."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "atm", *words],
+            stdin=stdin,
+            capture_output=True,
+            timeout=PAGE_SECONDS,
+            env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "", f"it did not end within {PAGE_SECONDS:.0f} s"
+    except (OSError, ValueError) as error:
+        return 1, "", str(error)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")

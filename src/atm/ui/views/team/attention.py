@@ -1,0 +1,218 @@
+"""
+Who must act first: needs you, problems, working, idle, done; in that order on every face.
+
+Pure: from a snapshot and the time to rows. A row says who, about which task, what in one sentence, and how old that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atm.ui.views.team.signs import vendor
+from atm.ui.views.team.spans import left, since, span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atm.ui.views.team.seen import MemberSeen, OpenMerge, TaskSeen, TeamSeen
+
+NEEDS, PROBLEMS, WORKING, IDLE, DONE = "Needs you", "Problems", "Working", "Idle", "Done"
+GROUPS = (NEEDS, PROBLEMS, WORKING, IDLE, DONE)
+
+GONE = ("offline", "dead", "gone")
+BUSY = ("busy", "working", "active", "planning", "starting", "spawning", "shutting_down")
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionRow:
+    """One line of the first screen."""
+
+    group: str
+    word: str
+    """The state in a word; it has a sign."""
+    target: tuple[str, str]
+    """What it opens: its kind, and its id."""
+    who: str = ""
+    vendor: str = ""
+    task: str = ""
+    text: str = ""
+    right: str = ""
+    """Age, or time left, with its source."""
+    age: float | None = None
+    """Seconds that it waits, as far as they are known."""
+
+
+def attention(seen: TeamSeen, now: float) -> list[AttentionRow]:
+    rows = [*_needs(seen, now), *_problems(seen, now)]
+    asking = {row.who.casefold() for row in rows if row.target[0] in ("approval", "member")}
+    rows += [_member(one, seen) for one in seen.members if one.name.casefold() not in asking and not one.is_human]
+    rows += [_done(one, seen) for one in reversed(seen.tasks) if one.state == "completed"]
+    return sorted(rows, key=lambda row: GROUPS.index(row.group))
+
+
+def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
+    """What nobody but a person can settle; and what is the lead's, while it is not there."""
+    lead = seen.member(seen.lead.member)
+    is_led = lead is not None and lead.liveness == "online" and not lead.is_human
+    for asked in seen.approvals:
+        if asked.tier == "human" or not is_led:
+            waits = since(asked.asked_at, now)
+            rest = f"{left(asked.expires_at, now)} left" if asked.expires_at else span(waits)
+            target = "approval", asked.id
+            yield _row(seen, NEEDS, "command", target, asked.requester, asked.task or "", asked.what, rest, waits)
+    for task in seen.tasks:
+        if task.plan == "submitted" and not is_led:
+            yield _about(seen, NEEDS, "plan", task, task.subject)
+        elif task.needs == "user" or (task.needs == "lead" and not is_led):
+            yield _about(seen, NEEDS, "question", task, f"asks about {task.subject}")
+    for id in seen.merges.needs_human if seen.merges is not None else ():
+        found = _open_merge(seen, id)
+        text = found.reason if found is not None else "cannot be merged"
+        yield _row(seen, NEEDS, "merge", ("merge", id), _owner(seen, id), id, text, "")
+    for one in seen.members:
+        if one.is_human and one.mail.unread:
+            text = f"{one.mail.unread} unread for {one.name}"
+            yield _row(seen, NEEDS, "mail", ("inbox", one.name), one.name, "", text, "")
+
+
+def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
+    for stall in seen.stalled:
+        waits = since(stall.since, now)
+        told = ", its lead was told" if stall.told == "lead" else ""
+        there = seen.member(stall.member)
+        yet = ", yet online" if there is not None and there.liveness == "online" else ""
+        text = f"no progress for {span(waits) or 'a while'}{yet}{told}"
+        yield _row(seen, PROBLEMS, "stalled", ("task", stall.task), stall.member, stall.task, text, "", waits)
+    stalled = {stall.task for stall in seen.stalled}
+    for one in seen.members:
+        held = [id for id in one.tasks if id not in stalled]
+        if one.agent is not None and one.agent.state == "error":
+            text = one.agent.error or "ended with an error"
+            yield _row(seen, PROBLEMS, "crashed", ("member", one.name), one.name, one.agent.task or "", text, _age(one))
+        elif held and one.liveness in GONE:
+            yield _row(seen, PROBLEMS, "gone", ("member", one.name), one.name, held[0], _gone(one, held), _age(one))
+    for task in seen.tasks:
+        if task.state in ("failed", "unreachable", "unreadable"):
+            text = task.problem or task.unreachable_because or task.subject
+            yield _about(seen, PROBLEMS, task.state, task, text)
+    yield from _collisions(seen)
+    for late in seen.unacknowledged:
+        if late.told:
+            text = f"has not acknowledged {late.summary or late.id}, for {late.sender}"
+            waits = since(late.since, now)
+            yield _row(seen, PROBLEMS, "late", ("message", late.id), late.to, "", text, span(waits), waits)
+    for trouble in seen.troubles:
+        yield _row(seen, PROBLEMS, "trouble", ("trouble", trouble), "", "", trouble, "")
+
+
+def _collisions(seen: TeamSeen) -> Iterator[AttentionRow]:
+    if seen.merges is None:
+        return
+    for item in seen.merges.open:
+        if item.status in ("conflict", "failed") and item.task not in seen.merges.needs_human:
+            target = "merge", item.task
+            yield _row(seen, PROBLEMS, item.status, target, _owner(seen, item.task), item.task, item.reason, "")
+    for one in seen.merges.collisions:
+        if one.conflicts and one.agents:
+            others = ", ".join(f"#{id}" if id else "the target" for id in one.tasks[1:])
+            text = f"changes the same lines as {others}: {', '.join(one.conflicts[:2])}"
+            yield _row(seen, PROBLEMS, "collides", ("merge", one.tasks[0]), one.agents[0], one.tasks[0], text, "")
+
+
+def _member(one: MemberSeen, seen: TeamSeen) -> AttentionRow:
+    """What a member does, as far as anybody knows."""
+    started = one.agent.state if one.agent is not None else ""
+    task = (one.agent.task if one.agent is not None else None) or (one.tasks[0] if one.tasks else "")
+    is_busy = (started or one.state) in BUSY or (bool(one.tasks) and one.liveness == "online" and one.state != "idle")
+    if one.liveness in GONE or started in ("stopped", "done"):
+        word, text = ("stopped" if started == "stopped" else "offline"), _rests(one, "not there; mail waits for it")
+        return _row(seen, IDLE, word, ("member", one.name), one.name, task, text, _age(one))
+    if is_busy:
+        found = seen.task(task)
+        word = "planning" if started == "planning" else "working"
+        text = found.subject if found is not None else "in a turn"
+        return _row(seen, WORKING, word, ("member", one.name), one.name, task, text, _age(one))
+    if one.liveness == "online" or one.state == "idle":
+        free = any(task.state == "pending" and not task.owner for task in seen.tasks)
+        why = "a task is free to claim" if free else "nothing is free; mail wakes it"
+        return _row(seen, IDLE, "idle", ("member", one.name), one.name, task, _rests(one, why), _age(one))
+    return _row(seen, IDLE, "unknown", ("member", one.name), one.name, task, "no sign of life is known", _age(one))
+
+
+def _rests(one: MemberSeen, why: str) -> str:
+    return f"{one.mail.unread} unread; {why}" if one.mail.unread else why
+
+
+def _gone(one: MemberSeen, held: list[str]) -> str:
+    return f"is {one.liveness}, and holds {', '.join('#' + id for id in held[:4])}"
+
+
+def _done(task: TaskSeen, seen: TeamSeen) -> AttentionRow:
+    return _about(seen, DONE, "done", task, task.subject)
+
+
+def _age(one: MemberSeen) -> str:
+    """The freshest sign and where it comes from: `hook 3 s`."""
+    known = [(one.state_age_seconds, one.state_source), (one.liveness_age_seconds, one.liveness_source)]
+    aged = [(age, source) for age, source in known if age is not None]
+    if not aged:
+        return "unknown"
+    age, source = min(aged, key=lambda one: one[0])
+    return f"{_short(source)} {span(age)}"
+
+
+def _short(source: str) -> str:
+    inner = source.partition("(")[2].rstrip(")") or source
+    word = inner.split(" ")[0].split(":")[0] if inner else "seen"
+    return "roster" if word.startswith(("config", "a")) and "isActive" in source else word[:10] or "seen"
+
+
+def _owner(seen: TeamSeen, id: str) -> str:
+    task = seen.task(id)
+    return (task.owner or "") if task is not None else ""
+
+
+def _open_merge(seen: TeamSeen, id: str) -> OpenMerge | None:
+    return next((one for one in seen.merges.open if one.task == id), None) if seen.merges is not None else None
+
+
+def _about(seen: TeamSeen, group: str, word: str, task: TaskSeen, text: str) -> AttentionRow:
+    return _row(seen, group, word, ("task", task.id), task.owner or "", task.id, text, "")
+
+
+def _row(
+    seen: TeamSeen,
+    group: str,
+    word: str,
+    target: tuple[str, str],
+    who: str,
+    task: str,
+    text: str,
+    right: str,
+    age: float | None = None,
+) -> AttentionRow:
+    return AttentionRow(group, word, target, who, vendor_of(seen.member(who)), task, text, right, age)
+
+
+def vendor_of(member: MemberSeen | None) -> str:
+    if member is None:
+        return ""
+    started = member.agent.runtime if member.agent is not None else None
+    return vendor("human" if member.is_human else None, started, member.backend, member.model, member.type)[0]
+
+
+def cell(task: TaskSeen, seen: TeamSeen) -> str:
+    """Which cell of the strip a task has: what holds it up outweighs where it stands."""
+    if task.plan == "submitted" or task.needs:
+        return "you"
+    if any(one.task == task.id for one in seen.approvals):
+        return "you"
+    if any(one.task == task.id for one in seen.stalled):
+        return "stalled"
+    item = _open_merge(seen, task.id)
+    if item is not None and item.status in ("conflict", "failed"):
+        return "conflict"
+    if task.state == "completed" and item is not None:
+        return "merging"
+    return task.state
