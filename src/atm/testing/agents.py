@@ -49,6 +49,7 @@ class MemoryAgentRecords:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], AgentRecord] = {}
         self._latches: dict[str, Record] = {}
+        self.logs: dict[tuple[str, str], str] = {}
         self._held: set[tuple[str, str]] = set()
 
     def teams(self) -> list[str]:
@@ -74,6 +75,9 @@ class MemoryAgentRecords:
 
     def log_path(self, team: str, member: str) -> str:
         return f"/memory/{team}/{member}.log"
+
+    def log_end(self, team: str, member: str, most: int) -> str:
+        return self.logs.get((team, member), "")[-most:]
 
     def latch(self, team: str) -> Record | None:
         return self._latches.get(team)

@@ -44,6 +44,9 @@ class AgentRecords(Protocol):
     def turn(self, team: str, member: str, patience: float = 5.0) -> AbstractContextManager[AgentTurn]:
         """Raises FileBusy if somebody else holds it for longer."""
 
+    def log_end(self, team: str, member: str, most: int) -> str:
+        """The end of what it said, at most so many bytes; empty if it said nothing."""
+
     def log_path(self, team: str, member: str) -> str:
         """Where its host keeps the end of what it says."""
 

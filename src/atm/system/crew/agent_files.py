@@ -64,6 +64,14 @@ class AgentFiles:
             return self._layout.run_log(team, record.run, member)
         return self._layout.agent_log(team, member)
 
+    def log_end(self, team: str, member: str, most: int) -> str:
+        try:
+            with open(self.log_path(team, member), "rb") as file:
+                file.seek(max(0, file.seek(0, 2) - most))
+                return file.read(most).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
     def latch(self, team: str) -> Record | None:
         path = self._layout.stop_latch(team)
         try:

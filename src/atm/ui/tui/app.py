@@ -39,6 +39,7 @@ LEAST_BETWEEN = 0.25
 """Seconds between two drawings that nobody asked for with a key."""
 TICK = 1.0
 """Seconds: ages and time left are told in these."""
+REST = 5.0
 REREAD = 2.0
 """Seconds after which what an agent says is asked for again."""
 
@@ -151,7 +152,7 @@ class Top(App[int]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
-        self.set_interval(TICK, self.redraw)
+        self.set_interval(TICK, self._tick)
         self._follow(self.model.team)
 
     def on_unmount(self) -> None:
@@ -194,6 +195,13 @@ class Top(App[int]):
             if is_other:
                 self._asked.clear()  # what was read belongs to what was
         self.redraw_soon()
+
+    def _tick(self) -> None:
+        """Every second while somebody has to be quick; else ages may be a few seconds behind."""
+        model = self.model
+        is_urgent = bool(model.armed or (model.seen is not None and model.seen.approvals))
+        if is_urgent or monotonic() - self._drawn_at >= REST:
+            self.redraw()
 
     def redraw_soon(self) -> None:
         """Not more often than four times a second, however fast things change."""

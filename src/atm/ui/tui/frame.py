@@ -37,7 +37,7 @@ from atm.ui.tui.panels.board import board
 from atm.ui.tui.panels.mail import mail, thread
 from atm.ui.tui.panels.overview import overview, problems
 from atm.ui.tui.panels.requests import one_request, requests
-from atm.ui.views.team.attention import NEEDS, attention, cell
+from atm.ui.views.team.attention import NEEDS, strip
 from atm.ui.views.team.attention import PROBLEMS as PROBLEM_ROWS
 from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, PROVEN, YOU
 from atm.ui.views.team.spans import since, span
@@ -150,7 +150,7 @@ def _title(model: Model, seen: TeamSeen, done: int, columns: int) -> Line:
 
 
 def _counts(model: Model, seen: TeamSeen) -> Line:
-    rows = attention(seen, model.now)
+    rows = model.attention()
     mine, broken = sum(row.group == NEEDS for row in rows), sum(row.group == PROBLEM_ROWS for row in rows)
     unread = sum(one.mail.unread or 0 for one in seen.members if one.is_human)
     counts = ((mine, "◆", YOU), (broken, "▲", BROKEN), (unread, "unread", YOU))
@@ -163,9 +163,9 @@ def _counts(model: Model, seen: TeamSeen) -> Line:
 
 def _strip(seen: TeamSeen, most: int) -> Line:
     """One cell for each task; of more than there is room for, the shares."""
-    kinds = [cell(task, seen) for task in seen.tasks]
+    kinds = strip(seen)
     if len(kinds) > most:
-        order = sorted(kinds, key=[*CELLS].index if all(one in CELLS for one in kinds) else str)
+        order = sorted(kinds, key=lambda kind: [*CELLS].index(kind) if kind in CELLS else len(CELLS))
         kinds = [order[at * len(order) // most] for at in range(most)]
     return [(CELLS.get(kind, ("?", "?"))[0], _meaning(kind)) for kind in kinds]
 

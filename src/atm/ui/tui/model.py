@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from atm.ui.views.team.attention import attention
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from atm.services.snapshot.happenings import Happening
     from atm.services.snapshot.threads import MailThread
     from atm.ui.tui.lines import Line
+    from atm.ui.views.team.attention import AttentionRow
     from atm.ui.views.team.seen import ApprovalSeen, TeamSeen
 
 OVERVIEW, BOARD, AGENT, MAIL, APPROVALS = "overview", "board", "agent", "mail", "approvals"
@@ -151,6 +154,7 @@ class Model:
     is_busy: str = ""
     """The command that runs just now."""
     ascii: bool = False
+    _rows: tuple[TeamSeen, float, list[AttentionRow]] | None = None
     is_whole: bool = False
     """Is what the chosen row is about in sight as a whole, as it was last drawn?"""
 
@@ -165,6 +169,14 @@ class Model:
         """What keys are about: what is open, or the chosen row."""
         opened = {AGENT: ("member", self.agent), TASK: ("task", self.task), THREAD: ("thread", self.thread)}
         return opened.get(self.view) or self.chosen.get(self.view)
+
+    def attention(self) -> list[AttentionRow]:
+        """Who must act, as of now; composed once for a drawing."""
+        if self.seen is None:
+            return []
+        if self._rows is None or self._rows[0] is not self.seen or self._rows[1] != self.now:
+            self._rows = self.seen, self.now, attention(self.seen, self.now)
+        return self._rows[2]
 
     @property
     def chosen_agent(self) -> str:

@@ -15,6 +15,8 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import many_lines
 from atm.formats.approvals.records import approval_json
 from atm.formats.files.dataclass_record import made_from
+from atm.services.crew.ending import agent_named
+from atm.services.crew.looking import last_output
 from atm.services.mail.bookkeeping import all_told
 from atm.services.runs.starting import run_line
 from atm.services.sessions.listing import list_teams
@@ -28,12 +30,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from atm.services.crew.crewroom import Crewroom
     from atm.services.snapshot.composing import Snapshots
     from atm.ui.cli.session import Session
     from atm.ui.views.team.seen import TeamSeen
 
-LOOK_EVERY = 2.0
-"""Seconds: who falls silent changes no file."""
+LOOK_EVERY = 5.0
+"""Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
 PAGE_SECONDS = 20.0
 MOST_LINES = 5000
 
@@ -63,6 +66,7 @@ class TeamReader:
 
     session: Session
     snapshots: Snapshots
+    crew: Crewroom
     eyes: Eyes = field(default_factory=Eyes)
 
     def look(self, team: str) -> TeamLook:
@@ -77,7 +81,7 @@ class TeamReader:
             return TeamLook([], at=now, trouble=str(error))
 
     def watch(self, team: str, go_on: Callable[[], bool], told: Callable[[TeamLook], None]) -> None:
-        """Tell of every look, until it is enough: at once when a file changes, else every two seconds."""
+        """Tell of every look, until it is enough: at once when a file changes, else now and then."""
         from atm.wiring.events import build_watch
         from atm.wiring.snapshot import watched
 
@@ -94,12 +98,21 @@ class TeamReader:
             return Fetched(part, f"cannot be read: {error}")
 
     def page(self, team: str, command: tuple[str, ...]) -> Fetched:
-        """What the command prints, as text."""
+        """What the command prints, as text. What an agent says is read here: it is asked for again and again."""
         at = self.session.room.clock.now()
+        if command[0] == "peek" and "--diff" not in command:
+            return self._output(team, command, at)
         code, out, err = run_atm(self.session.environment, _with_team(command, team))
         lines = many_lines(out).rstrip("\n").split("\n")[:MOST_LINES] if out.strip() else []
         trouble = many_lines(err).strip().partition("\n")[0] if code not in (0, 3) and not lines else ""
         return Fetched(page=Page(command, lines, at, trouble))
+
+    def _output(self, team: str, command: tuple[str, ...], at: float) -> Fetched:
+        try:
+            record = agent_named(self.crew, team, command[1])
+            return Fetched(page=Page(command, last_output(self.crew, record, int(command[-1])), at))
+        except (AtmError, OSError) as error:
+            return Fetched(page=Page(command, [], at, str(error)))
 
     # Parts.
 
@@ -147,13 +160,11 @@ class TeamReader:
         ]
 
     def sessions(self, team: str) -> object:  # noqa: ARG002 - of all teams
-        from atm.wiring.crew import build_crewroom
         from atm.wiring.sessions import build_sessionroom, find_caller
 
         session = self.session
-        crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
         caller = find_caller(session.environment, "")
-        desk = build_sessionroom(session.layout, session.settings, crew, caller, session.environment)
+        desk = build_sessionroom(session.layout, session.settings, self.crew, caller, session.environment)
         return [
             {
                 "id": one.team,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.crew.crewroom import is_being_started, is_running
 from atm.services.crew.ending import agent_named
+from atm.services.crew.looking import last_output
 from atm.services.crew.reaping import worktree_of
 from atm.ui.cli.arguments import TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING
@@ -73,9 +74,7 @@ def _rows(session: Session, crew: Crewroom, records: list[AgentRecord]) -> list[
 
 def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> int:
     record = agent_named(crew, team, name)
-    screen = crew.backends[record.backend].screen(record)
-    text = screen if screen is not None else _end_of(crew.records.log_path(team, record.member))
-    lines = _without_gaps(many_lines(text).split("\n"))[-(args.whole("lines") or 40) :]
+    lines = last_output(crew, record, args.whole("lines") or 40)
     if session.as_json:
         facts = {**record.facts(), "runs": runs(crew, record)}
         session.print_json({"action": "peek", "team": team, "member": facts, "lines": lines})
@@ -93,21 +92,3 @@ def _diff(session: Session, crew: Crewroom, team: str, name: str) -> int:
     words = changed or f"{one_line(record.member)} has changed nothing"
     session.tell({"action": "peek", "team": team, "member": record.member, "diff": changed}, words)
     return 0 if changed else NOTHING
-
-
-def _without_gaps(lines: list[str]) -> list[str]:
-    """A screen is mostly empty: of several blank lines one stays, and none at its ends."""
-    found: list[str] = []
-    for line in (line.rstrip() for line in lines):
-        if line or (found and found[-1]):
-            found.append(line)
-    return found[:-1] if found and not found[-1] else found
-
-
-def _end_of(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, file.seek(0, 2) - 200_000))
-            return file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -53,11 +53,11 @@ def _team(args: Args, session: Session) -> str:
 
 def build_reader(session: Session) -> TeamReader:
     from atm.ui.tui.reading import TeamReader
+    from atm.wiring.crew import build_crewroom
     from atm.wiring.snapshot import build_snapshots
 
-    return TeamReader(
-        session, build_snapshots(session.layout, session.settings, session.boardroom, session.environment)
-    )
+    parts = session.layout, session.settings, session.boardroom, session.environment
+    return TeamReader(session, build_snapshots(*parts), build_crewroom(*parts))
 
 
 def _show(args: Args, session: Session, reader: TeamReader, team: str) -> int:

@@ -11,14 +11,14 @@ from atm.ui.tui.model import BOARD, GAP, TABS, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node
-from atm.ui.views.team.attention import cell
+from atm.ui.views.team.attention import strip
 from atm.ui.views.team.signs import sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.tui.lines import Line
     from atm.ui.tui.model import Model
-    from atm.ui.views.team.seen import TaskSeen, TeamSeen
+    from atm.ui.views.team.seen import TaskSeen
 
 COLUMNS = (
     ("blocked", "Blocked"),
@@ -47,9 +47,9 @@ def board(model: Model) -> Body:
         return Body([tabs, GAP, *_graph(found)], is_text=True)
     if model.part == "columns":
         return Body([tabs, *_columns(model, found)], lambda columns: about(model, model.target, columns), 3)
-    order = {**ORDER, **LATER}
-    ranked = sorted(found, key=lambda task: (order.get(cell(task, model.seen), 6), _number(task)))  # type: ignore[arg-type]
-    rows = [ListRow(partial(_row, model.seen, task), (("task", task.id),)) for task in ranked]
+    order, cells = {**ORDER, **LATER}, dict(zip((task.id for task in tasks), strip(model.seen), strict=True))
+    ranked = sorted(found, key=lambda task: (order.get(cells[task.id], 6), _number(task)))
+    rows = [ListRow(partial(_row, cells[task.id], task), (("task", task.id),)) for task in ranked]
     way = longest_way(tasks)
     if len(way) > 1:
         rows += [GAP, fixed([(f" longest way to the end: {' → '.join('#' + id for id in way)}", DIM)])]
@@ -80,8 +80,7 @@ def _cells(id: str, state: str, title: str, agent: str, deps: str, columns: int)
     return f"{start}{padded(title, room)} {padded(agent, 9)} {cut(deps, 13)}"
 
 
-def _row(seen: TeamSeen, task: TaskSeen, columns: int) -> Line:
-    where = cell(task, seen)
+def _row(where: str, task: TaskSeen, columns: int) -> Line:
     word = {"you": _asks(task), "merging": "merging", "pending": "ready", "completed": "done"}.get(where, where)
     look = sign({"you": "plan" if word == "plan" else "question", "pending": "ready"}.get(where, where))
     waits = " ".join(f"#{id}" for id in task.blocked_by_open) or ("you" if where == "you" else "-")

@@ -9,7 +9,7 @@ from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, width
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about, find_request, must_show, of_member
 from atm.ui.views.style import width_of
-from atm.ui.views.team.attention import DONE, GROUPS, NEEDS, PROBLEMS, attention
+from atm.ui.views.team.attention import DONE, GROUPS, NEEDS, PROBLEMS
 from atm.ui.views.team.signs import sign
 from atm.ui.views.team.spans import span
 
@@ -39,7 +39,7 @@ def problems(model: Model) -> Body:
 
 def _body(model: Model, groups: Sequence[str]) -> Body:
     rows: list[ListRow] = []
-    found = [row for row in attention(model.seen, model.now) if _fits(model, row)] if model.seen is not None else []
+    found = [row for row in model.attention() if _fits(model, row)]
     for group in groups:
         mine = [row for row in found if row.group == group]
         if not mine and group != NEEDS:

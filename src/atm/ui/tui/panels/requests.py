@@ -9,7 +9,7 @@ from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about, find_request, must_show, request
 from atm.ui.tui.panels.overview import row_line
-from atm.ui.views.team.attention import NEEDS, attention
+from atm.ui.views.team.attention import NEEDS
 from atm.ui.views.team.signs import sign
 from atm.ui.views.team.spans import clock
 
@@ -25,7 +25,7 @@ WIDE = 120
 
 def requests(model: Model) -> Body:
     rows: list[ListRow] = []
-    asked = [row for row in attention(model.seen, model.now) if row.group == NEEDS] if model.seen is not None else []
+    asked = [row for row in model.attention() if row.group == NEEDS]
     waiting = {one.id for one in model.seen.approvals} if model.seen is not None else set()
     rows.append(fixed([(" Waits for you", BOLD), (f"  {len(asked)}" if asked else "  nothing", DIM)]))
     rows += [

@@ -149,7 +149,9 @@ def _gone(one: MemberSeen, held: list[str]) -> str:
 
 
 def _done(task: TaskSeen, seen: TeamSeen) -> AttentionRow:
-    return _about(seen, DONE, "done", task, task.subject)
+    """Done, and merged where finished work is merged."""
+    is_merged = seen.merges is not None and _open_merge(seen, task.id) is None
+    return _about(seen, DONE, "merged" if is_merged else "done", task, task.subject)
 
 
 def _age(one: MemberSeen) -> str:
@@ -204,15 +206,25 @@ def vendor_of(member: MemberSeen | None) -> str:
 
 def cell(task: TaskSeen, seen: TeamSeen) -> str:
     """Which cell of the strip a task has: what holds it up outweighs where it stands."""
+    return _cell(task, _held_up(seen))
+
+
+def strip(seen: TeamSeen) -> list[str]:
+    """The cells of all tasks."""
+    held = _held_up(seen)
+    return [_cell(task, held) for task in seen.tasks]
+
+
+def _cell(task: TaskSeen, held: dict[str, str]) -> str:
     if task.plan == "submitted" or task.needs:
         return "you"
-    if any(one.task == task.id for one in seen.approvals):
-        return "you"
-    if any(one.task == task.id for one in seen.stalled):
-        return "stalled"
-    item = _open_merge(seen, task.id)
-    if item is not None and item.status in ("conflict", "failed"):
-        return "conflict"
-    if task.state == "completed" and item is not None:
-        return "merging"
-    return task.state
+    why = held.get(task.id, "")
+    return why if why and (why != "merging" or task.state == "completed") else task.state
+
+
+def _held_up(seen: TeamSeen) -> dict[str, str]:
+    """Tasks that something happens to besides the board, and what; the gravest last."""
+    queue = seen.merges.open if seen.merges is not None else []
+    held = {one.task: "conflict" if one.status in ("conflict", "failed") else "merging" for one in queue}
+    held |= {one.task: "stalled" for one in seen.stalled}
+    return {**held, **{one.task: "you" for one in seen.approvals if one.task}}
