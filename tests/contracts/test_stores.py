@@ -325,7 +325,6 @@ class TestSpool:
 class TestSmallStores:
     def test_a_mark_puts_the_next_pass_off_until_growth_or_time(self, stores):
         now, large = stores.clock.now(), 1_000_000
-        assert not stores.marks.is_due("crew", "ann", 100, now)
         assert stores.marks.is_due("crew", "ann", large, now)
         stores.marks.put_off("crew", "ann", large, now + 60)
         assert not stores.marks.is_due("crew", "ann", large, now)

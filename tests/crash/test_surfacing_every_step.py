@@ -275,6 +275,17 @@ def test_killed_twice_mail_is_still_not_lost(tmp_path):
     raise AssertionError("it never came to its end")
 
 
+class WithLedger:
+    """The stores of a room, with another ledger."""
+
+    def __init__(self, stores: Any, ledger: Any) -> None:
+        self._stores = stores
+        self.ledger = ledger
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stores, name)
+
+
 class InterruptedLedger:
     """Somebody else gets his chance just after the ledger was read, or just before it is written."""
 
@@ -328,7 +339,7 @@ def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothin
     one, other = (hooks, reads) if first == "hook" else (reads, hooks)
     rival = threading.Thread(target=lambda: other(build_room(layout)))
     room = build_room(layout)
-    room.ledger = InterruptedLedger(room.ledger, step, rival)
+    room.stores = WithLedger(room.stores, InterruptedLedger(room.ledger, step, rival))
     one(room)
     rival.join(60)
     assert not rival.is_alive()

@@ -370,18 +370,17 @@ SEND_LOADS = {
         domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.authority
         domain.team.team domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.quotas
         domain.mail.receipts domain.mail.retention domain.mail.retries
-        formats formats.files formats.files.json_record formats.files.layout formats.files.numbered_lines
-        formats.files.settings_text formats.files.times formats.mail formats.mail.inbox formats.mail.journal
-        formats.mail.protocol_message formats.mail.spool_entry formats.team formats.team.team_config
-        ports ports.files ports.files.disk ports.mail ports.mail.stores
+        formats formats.files formats.files.file_stamp formats.files.json_record formats.files.layout
+        formats.files.numbered_lines formats.files.settings_text formats.files.times formats.mail formats.mail.inbox
+        formats.mail.journal formats.mail.protocol_message formats.team formats.team.team_config
         services services.mail services.mail.bookkeeping services.mail.mailroom services.mail.posting
-        services.mail.putting_back services.mail.retention services.mail.sending services.mail.spooling
+        services.mail.putting_back services.mail.sending services.mail.spooling
         services.roster services.roster.teamroom services.team services.team.registry
-        system system.machine system.files system.files.archive system.files.disk system.files.exchange
-        system.files.flock system.files.locking system.files.numbered_log system.files.processes
-        system.files.refusals system.files.rewriting system.files.shared_edit system.files.whole_files
-        system.mail system.mail.drift_log system.mail.inbox_edits system.mail.inbox_store system.mail.ledger
-        system.mail.spool system.mail.upkeep_marks system.team system.team.team_store
+        system system.machine system.files system.files.disk system.files.exchange
+        system.files.flock system.files.locking system.files.numbered_log system.files.refusals
+        system.files.rewriting system.files.shared_edit system.files.whole_files
+        system.mail system.mail.inbox_edits system.mail.inbox_store system.mail.ledger
+        system.mail.spool system.team system.team.team_store
         ui ui.cli ui.cli.arguments ui.cli.catalog ui.cli.main ui.cli.session ui.cli.mail ui.cli.mail.send
     """.split()  # noqa: SIM905 - a hundred names in quotes are harder to read
 }

@@ -13,9 +13,9 @@ import pytest
 
 from atm.domain.errors import AtmError
 from atm.domain.mail.quotas import Allowance, Quota
+from atm.formats.files.file_stamp import FileStamp
 from atm.formats.files.layout import Layout
 from atm.formats.mail.inbox import only
-from atm.ports.files.disk import FileStamp
 from atm.services.board import working as board
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add

@@ -29,7 +29,6 @@ from atm.config.known import (
 from atm.domain.errors import BadName, BadSetting
 from atm.domain.names import check_known_name
 from atm.formats.files.layout import REPO_FILES
-from atm.formats.files.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,6 +253,8 @@ def read_file(path: str) -> dict[str, Value]:
 
 
 def parse_file(content: bytes, path: str) -> dict[str, Value]:
+    from atm.formats.files.settings_text import NotSettings, read_settings
+
     try:
         table = read_settings(content.decode("utf-8").replace("\r\n", "\n"))
     except (NotSettings, UnicodeDecodeError) as error:

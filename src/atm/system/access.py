@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.access import AccessToken
+    from atm.formats.files.file_stamp import FileStamp
     from atm.formats.files.layout import Layout
-    from atm.ports.files.disk import FileStamp
     from atm.system.files.locking import Locks
 
 

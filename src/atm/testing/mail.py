@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from atm.domain.mail.inbox_merge import additions
+from atm.domain.mail.inbox_merge import Written, additions
 from atm.domain.mail.messages import Message
 from atm.domain.mail.quotas import Allowance
 from atm.domain.mail.surfacing import Glance
@@ -14,8 +14,7 @@ from atm.formats.mail.inbox_counts import InboxCounts, count_rows
 from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.mail.large_inbox import backlog_of, glance_at
 from atm.formats.mail.row_index import IndexedInbox, RowIndex, indexed
-from atm.formats.mail.spool_entry import SpoolEntry, decode_entry, highest_for
-from atm.ports.mail.stores import Spooled, Written
+from atm.formats.mail.spool_entry import Spooled, SpoolEntry, decode_entry, highest_for
 from atm.testing.team import Noted
 from atm.testing.time_and_chance import FakeClock
 
@@ -295,13 +294,12 @@ class MemoryArchive:
 class MemoryMarks:
     """Twin of `UpkeepMarks`."""
 
-    def __init__(self, compact_above: int = 1000) -> None:
+    def __init__(self) -> None:
         self._marks: dict[tuple[str, str], tuple[int, float]] = {}
-        self._smallest = compact_above * 64
 
     def is_due(self, team: str, agent: str, size: int, now: float) -> bool:
         seen, until = self._marks.get((team, agent), (0, 0.0))
-        return size >= self._smallest and (size >= seen * 1.25 or now >= until)
+        return size >= seen * 1.25 or now >= until
 
     def put_off(self, team: str, agent: str, size: int, until: float) -> None:
         self._marks[(team, agent)] = (size, until)

@@ -26,13 +26,18 @@ from atm.testing.time_and_chance import FakeChance, FakeClock
 
 
 class MemoryStores:
-    """The twins of team life around those of mail."""
+    """The twins of team life, and of what lies around the inboxes."""
 
-    def __init__(self, rosters: MemoryRosters, inboxes: MemoryInboxes, ledger: MemoryLedger) -> None:
+    def __init__(self, clock: FakeClock, rosters: MemoryRosters, inboxes: MemoryInboxes) -> None:
+        self.ledger = MemoryLedger(clock)
+        self.spool = MemorySpool(clock)
+        self.archive = MemoryArchive()
+        self.marks = MemoryMarks()
+        self.drift = MemoryDrift()
         self.presence = MemoryPresence()
         self.processes = MemoryProcesses()
         self.states = MemoryStates(rosters)
-        self.files = MemoryTeamFiles(rosters, inboxes, ledger, self.states)
+        self.files = MemoryTeamFiles(rosters, inboxes, self.ledger, self.states)
         self.backups = MemoryBackups(self.files)
         self.surfacings = MemorySurfacings()
         self.endpoints = MemoryEndpoints()
@@ -42,20 +47,14 @@ class MemoryStores:
 def memory_room(*, policy: RetentionPolicy | None = None, seed: int = 0) -> Teamroom:
     """A mailroom without a disk. Its parts are the twins above."""
     clock = FakeClock()
-    chosen = policy or RetentionPolicy()
-    rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
+    rosters, inboxes = MemoryRosters(), MemoryInboxes()
     return Teamroom(
         clock=clock,
         chance=FakeChance(seed),
         rosters=rosters,
         inboxes=inboxes,
-        ledger=ledger,
-        spool=MemorySpool(clock),
-        archive=MemoryArchive(),
-        marks=MemoryMarks(chosen.compact_above),
-        drift=MemoryDrift(),
-        stores=MemoryStores(rosters, inboxes, ledger),
-        policy=chosen,
+        stores=MemoryStores(clock, rosters, inboxes),
+        policy=policy or RetentionPolicy(),
     )
 
 

@@ -9,15 +9,10 @@ from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.mail.retries import MOST_TRIES
 from atm.services.mail.mailroom import Troubles
 from atm.services.roster.teamroom import Teamroom
-from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock
-from atm.system.mail.drift_log import DriftLog
 from atm.system.mail.inbox_store import InboxStore
-from atm.system.mail.ledger import LedgerFile
-from atm.system.mail.spool import SpoolFolder
-from atm.system.mail.upkeep_marks import UpkeepMarkFiles
 from atm.system.team.team_store import TeamStore
 from atm.wiring.files import build_locks
 
@@ -31,7 +26,9 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.files.records import TeamSecrets
+    from atm.ports.mail.stores import Ledger, Spool, UpkeepMarks
     from atm.ports.mail.surfacing import Surfacings
+    from atm.ports.mail.surroundings import Drift
     from atm.ports.roster.backups import Backups
     from atm.ports.roster.team_files import TeamFiles
     from atm.ports.team.endpoints import Endpoints
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from atm.ports.team.processes import AgentProcesses
     from atm.ports.team.states import States
     from atm.services.mail.file_references import References
+    from atm.system.files.archive import ArchiveFolder
 
     Made = TypeVar("Made")
 
@@ -54,21 +52,15 @@ def build_room(
     """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
     disk, clock, chance = disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance()
     locks, troubles = build_locks(layout, disk, clock, chance), Troubles()
-    archive = ArchiveFolder(disk, clock, layout)
-    policy = build_policy(settings) if settings else RetentionPolicy()
+    stores = _LazyStores(disk, clock, locks, layout, troubles)
     return Teamroom(
         clock=clock,
         chance=chance,
-        rosters=TeamStore(disk, clock, locks, layout, archive),
-        inboxes=InboxStore(disk, clock, locks, layout, archive),
-        ledger=LedgerFile(disk, locks, layout),
-        spool=SpoolFolder(disk, clock, locks, layout, troubles.note),
-        archive=archive,
-        marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
-        drift=DriftLog(disk, clock, layout),
-        stores=_LazyStores(disk, clock, locks, layout, troubles),
+        rosters=TeamStore(disk, clock, locks, layout, lambda: stores.archive),
+        inboxes=InboxStore(disk, clock, locks, layout, lambda: stores.archive),
+        stores=stores,
         troubles=troubles,
-        policy=policy,
+        policy=build_policy(settings) if settings else RetentionPolicy(),
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
         most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
         quota=build_quota(settings) if settings else Quota(),
@@ -76,7 +68,10 @@ def build_room(
 
 
 class _LazyStores:
-    """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
+    """
+    Ports over real files that not every command needs, each imported and made when it is first asked for: a send does
+    without those of team life, and a hook that finds no mail without nearly all.
+    """
 
     __slots__ = ("_clock", "_disk", "_layout", "_locks", "_made", "_troubles")
 
@@ -89,10 +84,40 @@ class _LazyStores:
         self._made: dict[str, Any] = {}
 
     def _once(self, name: str, make: Callable[[], Made]) -> Made:
-        if name not in self._made:
-            self._made[name] = make()
-        made: Made = self._made[name]
+        made: Made = self._made.get(name) or self._made.setdefault(name, make())
         return made
+
+    @property
+    def ledger(self) -> Ledger:
+        from atm.system.mail.ledger import LedgerFile
+
+        return self._once("ledger", lambda: LedgerFile(self._disk, self._locks, self._layout))
+
+    @property
+    def spool(self) -> Spool:
+        from atm.system.mail.spool import SpoolFolder
+
+        return self._once(
+            "spool", lambda: SpoolFolder(self._disk, self._clock, self._locks, self._layout, self._troubles.note)
+        )
+
+    @property
+    def archive(self) -> ArchiveFolder:
+        from atm.system.files.archive import ArchiveFolder
+
+        return self._once("archive", lambda: ArchiveFolder(self._disk, self._clock, self._layout))
+
+    @property
+    def marks(self) -> UpkeepMarks:
+        from atm.system.mail.upkeep_marks import UpkeepMarkFiles
+
+        return self._once("marks", lambda: UpkeepMarkFiles(self._disk, self._layout))
+
+    @property
+    def drift(self) -> Drift:
+        from atm.system.mail.drift_log import DriftLog
+
+        return self._once("drift", lambda: DriftLog(self._disk, self._clock, self._layout))
 
     @property
     def presence(self) -> Presence:

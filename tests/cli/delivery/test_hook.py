@@ -441,6 +441,13 @@ sys.exit(code)
 """
 
 
+FOR_MAIL = {
+    *("atm.services.mail.surfacing", "atm.services.mail.bookkeeping", "atm.services.delivery.framing"),
+    *("atm.domain.delivery.briefing", "atm.formats.mail.journal", "atm.system.mail.ledger", "atm.system.mail.spool"),
+    *("atm.system.mail.inbox_edits", "atm.system.files.rewriting", "atm.system.files.exchange", "atm.ports"),
+}
+
+
 @proves("R001-2.2-02")
 @pytest.mark.parametrize("event", ["PostToolUse", "UserPromptSubmit"])
 @pytest.mark.parametrize("prepare", ["fresh", "known"])
@@ -465,6 +472,8 @@ def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):
     loaded = set(done.stderr.decode().split())
     assert "atm.services.delivery.agent_hooks" in loaded
     assert loaded & HEAVY == {"hashlib"}, "of what is heavy only the digest of the repository's settings is needed"
+    # Nor what shows mail, writes it or keeps its books; but a call after mail was shown enters that the agent went on.
+    assert bool(loaded & FOR_MAIL) == (prepare == "known")
 
 
 def test_twenty_hooks_and_twenty_readers_show_two_hundred_messages_once_each(crew, room):

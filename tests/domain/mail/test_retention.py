@@ -20,6 +20,12 @@ def unread_row(idle: str | None = None) -> RowFacts:
     return RowFacts(read=False, at=NOW - 100 * DAY, idle_sender=idle)
 
 
+def test_a_small_inbox_cannot_hold_so_many_messages_that_any_may_go():
+    policy = RetentionPolicy(compact_above=1000)
+    assert not policy.may_concern(63_999)
+    assert policy.may_concern(64_000)
+
+
 ROWS = st.lists(
     st.builds(
         RowFacts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import HOOK, PANE, Glance, ShowingNote
+from atm.domain.mail.surfacing import GLANCED, HOOK, PANE, Glance, ShowingNote
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row, with_read
 from atm.services.mail import surfacing
@@ -361,7 +361,7 @@ def test_a_row_that_a_stale_rewrite_turned_back_is_not_shown_again(boardroom):
 
 
 def test_behind_rows_that_were_turned_back_the_next_one_is_found_though_few_are_looked_at(boardroom):
-    shown = [str(number) for number in range(surfacing.GLANCED)]
+    shown = [str(number) for number in range(GLANCED)]
     post(boardroom, *shown)
     assert show_all(boardroom) == shown
     turned_back(boardroom)

@@ -44,7 +44,7 @@ def test_other_content_has_a_name_of_its_own_also_within_the_same_moment(archive
 
 def test_what_was_removed_and_what_could_not_be_read_are_told_apart_though_they_say_the_same(archive, layout):
     removed = archive.keep("crew", "ann", b"[1]")
-    unreadable = archive.unreadable("crew", "ann")(b"[1]")
+    unreadable = archive.put_aside("crew", "ann", b"[1]")
     assert Path(removed).name.startswith("archive-")
     assert Path(unreadable).name.startswith("unreadable-")
     assert len(kept(layout)) == 2
@@ -54,7 +54,7 @@ def test_of_what_could_not_be_read_the_newest_copies_are_kept(archive, clock, la
     removed = archive.keep("crew", "ann", b"[0]")
     for number in range(3 * MOST_UNREADABLE):
         clock.pass_time(1)
-        archive.unreadable("crew", "ann")(b"torn %d" % number)
+        archive.put_aside("crew", "ann", b"torn %d" % number)
     *copies, first = [path.read_bytes() for path in kept(layout)][::-1]
     assert copies == [b"torn %d" % number for number in reversed(range(2 * MOST_UNREADABLE, 3 * MOST_UNREADABLE))]
     assert first == Path(removed).read_bytes() == b"[0]"
@@ -64,10 +64,10 @@ def test_and_not_more_of_them_than_fit(archive, clock, layout, monkeypatch):
     monkeypatch.setattr("atm.system.files.archive.MOST_UNREADABLE_BYTES", 100)
     for size in (60, 30, 40, 200):
         clock.pass_time(1)
-        archive.unreadable("crew", "ann")(b"x" * size)
+        archive.put_aside("crew", "ann", b"x" * size)
     assert [path.stat().st_size for path in kept(layout)] == [200]  # the newest is kept, however large
     clock.jump(-1000)  # a clock that was set back: the newest is the one that is written now
-    archive.unreadable("crew", "ann")(b"y" * 10)
+    archive.put_aside("crew", "ann", b"y" * 10)
     assert [path.stat().st_size for path in kept(layout)] == [10]
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from atm.domain.errors import AtmError, NoSuchTeam, WriteRefused
 from atm.domain.team.team import Member
+from atm.formats.files.file_stamp import FileStamp
 from atm.formats.files.layout import Layout
-from atm.ports.files.disk import FileStamp
 from atm.services.mail.posting import QUEUED_WARNING, Draft, Posted
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
 
 
+class Written:
+    """A write that is durable. `merged` counts rows of foreign writers that were brought together with ours."""
+
+    __slots__ = ("added", "merged")
+
+    def __init__(self, merged: int = 0, added: int = 1) -> None:
+        self.merged = merged
+        self.added = added
+
+
 def additions(before: Sequence[Message], after: Sequence[Message]) -> list[Message]:
     """Rows that `after` has and `before` has not, each once, in the order of `after`."""
     seen = {row.key for row in before}

@@ -18,6 +18,9 @@ DAY = 86_400.0
 MOST_READ = 8 << 20
 """Bytes of read rows that may stay, however new they are. Some hundred times what an ordinary inbox holds."""
 
+SMALLEST_ROW = 64
+"""Bytes."""
+
 
 class RetentionPolicy:
     """The numbers of `[retention]`."""
@@ -31,6 +34,10 @@ class RetentionPolicy:
         self.keep_days = keep_days
         self.keep_idle = keep_idle
         self.compact_above = compact_above
+
+    def may_concern(self, size: int) -> bool:
+        """Can an inbox of so many bytes hold `compact_above` messages at all? Most cannot."""
+        return size >= self.compact_above * SMALLEST_ROW
 
 
 class RowFacts:

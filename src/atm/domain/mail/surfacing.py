@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 INBOX, HOOK, SERVER, PANE, PLUGIN, READ = "inbox", "hook", "server", "pane", "plugin", "read"
 """Channels. The inbox always comes first and is durable; the others put what lies there before its owner."""
 
+GLANCED = 50
+"""Messages that a hook looks at: as many as fit into a context, and few enough to be searched for in the ledger."""
+
 
 class Glance:
     """Some unread messages of an inbox, in their order, and how many more there are."""

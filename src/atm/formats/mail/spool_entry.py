@@ -89,6 +89,19 @@ class SpoolEntry:
         return to_bytes(f'{encode(fields)[:-1]}, "message": {self.raw}}}\n')
 
 
+class Spooled:
+    """A spooled message and the file it lies in."""
+
+    __slots__ = ("entry", "name", "path", "was_tried")
+
+    def __init__(self, name: str, path: str, entry: SpoolEntry, was_tried: bool) -> None:
+        self.name = name
+        self.path = path
+        self.entry = entry
+        self.was_tried = was_tried
+        """A delivery was under way when its process ended: it may have arrived."""
+
+
 def decode_entry(data: bytes) -> SpoolEntry | None:
     """The entry in a spool file, or None if the file is not one that we wrote."""
     try:

@@ -10,46 +10,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from atm.formats.files.file_stamp import FileStamp
 else:
     Protocol = object  # typing costs 15 ms to import, and nothing here needs it at run time
-
-
-class FileStamp:
-    """What a file was when we looked: enough to see that another writer changed or replaced it."""
-
-    __slots__ = ("dev", "gid", "ino", "kind", "mode", "mtime_ns", "size", "uid")
-
-    def __init__(
-        self,
-        *,
-        dev: int,
-        ino: int,
-        size: int,
-        mtime_ns: int,
-        mode: int,
-        kind: str,
-        uid: int = 0,
-        gid: int = 0,
-    ) -> None:
-        self.dev = dev
-        self.ino = ino
-        self.size = size
-        self.mtime_ns = mtime_ns
-        self.mode = mode
-        self.kind = kind
-        """`file`, `folder`, `link` or `other`."""
-        self.uid = uid
-        self.gid = gid
-
-    @property
-    def signature(self) -> tuple[int, int, int]:
-        """Which object it is, and when it was last changed. An inode alone is reused."""
-        return (self.dev, self.ino, self.mtime_ns)
-
-    @property
-    def content(self) -> tuple[int, int, int, int]:
-        """Changes when the content does, except for a change within one tick of the file system's clock."""
-        return (self.dev, self.ino, self.size, self.mtime_ns)
 
 
 class Disk(Protocol):

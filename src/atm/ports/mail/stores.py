@@ -11,26 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import Protocol
 
+    from atm.domain.mail.inbox_merge import Written
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
     from atm.domain.mail.surfacing import Glance
     from atm.formats.mail.inbox_counts import InboxCounts
     from atm.formats.mail.journal import Entry, Line
     from atm.formats.mail.row_index import IndexedInbox, RowIndex
-    from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.formats.mail.spool_entry import Spooled, SpoolEntry
     from atm.ports.files.undertaking import Undertaking
 else:
     Protocol = object
-
-
-class Written:
-    """A write that is durable. `merged` counts rows of foreign writers that were brought together with ours."""
-
-    __slots__ = ("added", "merged")
-
-    def __init__(self, merged: int = 0, added: int = 1) -> None:
-        self.merged = merged
-        self.added = added
 
 
 class Inboxes(Protocol):
@@ -147,19 +138,6 @@ class Ledger(Protocol):
 
     def mentions(self, team: str, word: str) -> bool:
         """Does a word occur anywhere in it? Much quicker than reading it."""
-
-
-class Spooled:
-    """A spooled message and the file it lies in."""
-
-    __slots__ = ("entry", "name", "path", "was_tried")
-
-    def __init__(self, name: str, path: str, entry: SpoolEntry, was_tried: bool) -> None:
-        self.name = name
-        self.path = path
-        self.entry = entry
-        self.was_tried = was_tried
-        """A delivery was under way when its process ended: it may have arrived."""
 
 
 class Spool(Protocol):

@@ -19,7 +19,7 @@ from atm.services.approvals.permitting import has_approved_plan
 from atm.services.crew.questions import HostQuestions
 from atm.services.crew.spawning import mode_of, port_base, working_mode
 from atm.services.crew.task_work import TaskWork
-from atm.services.delivery.agent_hooks import show_one
+from atm.services.delivery.framing import show_one
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing, unread_for

@@ -7,28 +7,14 @@ is as much as we can say of reading.
 
 from __future__ import annotations
 
-from atm.domain.delivery.briefing import (
-    LONG_ONE,
-    LONGEST_CONTEXT,
-    framed,
-    framed_beginning,
-    is_long,
-    mail_in_words,
-    size_of,
-)
-from atm.domain.delivery.channels import NATIVE_BACKENDS, keeps_from_stopping, too_large_in_words, urgent_first
+from atm.domain.delivery.channels import NATIVE_BACKENDS, keeps_from_stopping, too_large_in_words
 from atm.domain.delivery.moments import END, MAIL, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
-from atm.domain.errors import AtmError
-from atm.domain.identifiers import id_of_key
-from atm.domain.mail.surfacing import HOOK
+from atm.domain.mail.surfacing import GLANCED, HOOK
 from atm.domain.names import is_claudes_team
 from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
-from atm.domain.untrusted_text import line_in_brackets, shell_words
-from atm.services.mail.bookkeeping import enter
-from atm.services.mail.surfacing import Surfacing, glance_for
 from atm.services.team.presence import beat, is_by_hook, last_beat
 
 TYPE_CHECKING = False
@@ -40,6 +26,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.surfacing import Glance
     from atm.domain.team.team import Team
     from atm.services.mail.mailroom import Mailroom
+    from atm.services.mail.surfacing import Surfacing
 
 BEAT_EVERY = 30.0
 """Seconds between two heartbeats that say the same."""
@@ -144,6 +131,7 @@ def _lost_lead(visit: HookVisit) -> str:
     """For a session that led the team until another one took over (D17): that it does so no more."""
     if not visit.team.is_lead(visit.me) or not visit.call.session or is_claudes_team(visit.team.name):
         return ""
+    from atm.domain.untrusted_text import line_in_brackets, shell_words
     from atm.services.team.leading import lead_of
 
     lead = lead_of(visit.room, visit.team.name)
@@ -251,6 +239,8 @@ def _confirm(visit: HookVisit) -> None:
     endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
     if endpoint is None or not endpoint.unconfirmed or endpoint.session != visit.call.session:
         return
+    from atm.services.mail.bookkeeping import enter
+
     evidence = f"the session went on ({_source(visit)}) with it in its context"
     if enter(visit.room, visit.team.name, visit.me, endpoint.unconfirmed, "read", evidence):
         endpoint.unconfirmed = []
@@ -265,7 +255,12 @@ def _may_show(visit: HookVisit) -> bool:
 
 def _look(visit: HookVisit) -> Glance:
     """Without a lock: most calls find nothing. The only look: the turn goes on with what was seen here."""
-    return glance_for(visit.room, visit.team.name, visit.me, visit.is_person)
+    found = visit.room.inboxes.glance(visit.team.name, visit.me, visit.is_person, GLANCED)
+    if not found.messages:
+        return found
+    from atm.services.mail.surfacing import not_shown
+
+    return not_shown(visit.room, visit.team.name, visit.me, found)
 
 
 def _speak(
@@ -278,6 +273,15 @@ def _speak(
     if seen is None or not _has_mail(visit, seen, is_due):
         _say(visit, greeting)
         return []
+    return _show(visit, seen, greeting, is_due)
+
+
+def _show(visit: HookVisit, seen: Glance, greeting: str, is_due: Callable[[list[Message]], bool]) -> list[Message]:
+    """What this needs is imported here: few calls get so far."""
+    from atm.domain.delivery.briefing import LONGEST_CONTEXT, size_of
+    from atm.domain.delivery.channels import urgent_first
+    from atm.services.mail.surfacing import Surfacing
+
     warning = "" if seen.is_whole else _too_large(visit, seen.size)
     where = f"{visit.call.vendor} {visit.call.session}"
     turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=where, people=visit.is_person, seen=seen)
@@ -328,20 +332,9 @@ def _remember(visit: HookVisit, taken: list[Message]) -> None:
 
 def _in_words(visit: HookVisit, turn: Surfacing, left: int, space: int) -> str:
     """The first one may be longer than what is left beside a long greeting."""
+    from atm.domain.delivery.briefing import mail_in_words
+    from atm.services.delivery.framing import show_one
+
     room, team, me = visit.room, visit.team.name, visit.me
     shown = [show_one(room, team, me, one, space, in_doubt=turn.doubts(one)) for one in turn.taken]
     return mail_in_words(me, team, shown, left)
-
-
-def show_one(
-    room: Mailroom, team: str, me: str, message: Message, space: int = LONGEST_CONTEXT, *, in_doubt: bool = False
-) -> str:
-    """One message in its frame; of a long one the beginning, and the file that holds all of it."""
-    if not is_long(message) and not is_long(message, space):
-        return framed(message, message.text, in_doubt=in_doubt)
-    try:
-        whole = mail_in_words(me, team, [framed(message, message.text)], 0)
-        path = room.surfacings.keep_text(team, me, message.id or id_of_key(message.key), whole)
-    except AtmError:
-        path = "the inbox (`atm read --all`)"
-    return framed_beginning(message, path, min(LONG_ONE, space), in_doubt=in_doubt)

@@ -23,7 +23,7 @@ from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender
 from atm.ports.delivery.agent_servers import ACCEPTED, UNKNOWN
 from atm.ports.delivery.terminals import PaneAddress
-from atm.services.delivery.agent_hooks import show_one
+from atm.services.delivery.framing import show_one
 from atm.services.delivery.pane_delivery import (
     PROVEN,
     UNPROVEN,

@@ -24,7 +24,22 @@ if TYPE_CHECKING:
     from atm.services.team.registry import TeamStores
 
     class MailStores(TeamStores, Protocol):
-        """And the one that only showing mail needs."""
+        """And those of mail around the inboxes. An agent's hook that finds no mail asks for none of them."""
+
+        @property
+        def ledger(self) -> Ledger: ...
+
+        @property
+        def spool(self) -> Spool: ...
+
+        @property
+        def archive(self) -> Archive: ...
+
+        @property
+        def marks(self) -> UpkeepMarks: ...
+
+        @property
+        def drift(self) -> Drift: ...
 
         @property
         def surfacings(self) -> Surfacings: ...
@@ -64,10 +79,7 @@ class Troubles:
 class Mailroom(Registry):
     """Everything that mail is made with."""
 
-    __slots__ = (
-        *("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "quota"),
-        *("has_keeper", "spool", "troubles"),
-    )
+    __slots__ = ("compact_claudes", "has_keeper", "inboxes", "most_tries", "policy", "quota", "troubles")
 
     stores: MailStores
 
@@ -79,11 +91,6 @@ class Mailroom(Registry):
         rosters: Rosters,
         stores: MailStores,
         inboxes: Inboxes,
-        ledger: Ledger,
-        spool: Spool,
-        archive: Archive,
-        marks: UpkeepMarks,
-        drift: Drift,
         policy: RetentionPolicy,
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
@@ -92,11 +99,6 @@ class Mailroom(Registry):
     ) -> None:
         Registry.__init__(self, clock=clock, chance=chance, rosters=rosters, stores=stores)
         self.inboxes = inboxes
-        self.ledger = ledger
-        self.spool = spool
-        self.archive = archive
-        self.marks = marks
-        self.drift = drift
         self.policy = policy
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
@@ -105,6 +107,26 @@ class Mailroom(Registry):
         """Is this in a daemon, which looks at every inbox that changes? Then a verb looks after its own alone."""
         self.troubles = troubles or Troubles()
         """What of our own books could not be read or written: mail goes on without, and whoever asked is told."""
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.stores.ledger
+
+    @property
+    def spool(self) -> Spool:
+        return self.stores.spool
+
+    @property
+    def archive(self) -> Archive:
+        return self.stores.archive
+
+    @property
+    def marks(self) -> UpkeepMarks:
+        return self.stores.marks
+
+    @property
+    def drift(self) -> Drift:
+        return self.stores.drift
 
     @property
     def surfacings(self) -> Surfacings:

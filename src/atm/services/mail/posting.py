@@ -29,7 +29,6 @@ from atm.formats.mail.inbox import encode_row
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.retention import compact_if_due
 from atm.services.mail.spooling import (
     LEAD_AWAY,
     STILL_WAITS,
@@ -43,7 +42,7 @@ from atm.services.mail.spooling import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.mail.stores import Written
+    from atm.domain.mail.inbox_merge import Written
     from atm.services.mail.mailroom import Mailroom, Recipient
 
 
@@ -186,8 +185,20 @@ def send_to(
     sent = deliver(room, to, message, ack_minutes, deadline=begun + SEND_WITHIN)
     sent.tagged = tagged
     if sent.outcome == "success":  # else somebody is at the file, and clean-up is in no hurry
-        compact_if_due(room, to, begun + SEND_WITHIN)
+        make_room_in(room, to, begun + SEND_WITHIN)
     return sent
+
+
+def make_room_in(room: Mailroom, to: Recipient, deadline: float) -> None:
+    """Old mail goes, where there can be enough of it: most inboxes are too small, and then nothing more is loaded."""
+    try:
+        if not room.policy.may_concern(room.inboxes.size(to.team_name, to.agent)):
+            return
+    except AtmError:
+        return  # the message itself is safe; the next one looks again
+    from atm.services.mail.retention import compact_if_due
+
+    compact_if_due(room, to, deadline)
 
 
 def deliver(

@@ -88,7 +88,7 @@ def compact_if_due(room: Mailroom, to: Recipient, deadline: float | None = None)
     removed = 0
     try:
         size = room.inboxes.size(team, agent)
-        if not room.marks.is_due(team, agent, size, now):
+        if not room.policy.may_concern(size) or not room.marks.is_due(team, agent, size, now):
             return 0
         if size > 2 * MOST_READ or room.inboxes.most_rows(team, agent) > room.policy.compact_above:
             patience = None if deadline is None else time_left(deadline, room.clock.monotonic())

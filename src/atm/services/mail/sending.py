@@ -10,9 +10,8 @@ from atm.domain.team.team import appears_offline, check_open
 from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
-from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, send_to
+from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, make_room_in, send_to
 from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.retention import compact_if_due
 from atm.services.mail.spooling import drain_on_the_way
 from atm.services.team.registry import find_team
 
@@ -79,7 +78,7 @@ def _one_of_many(room: Mailroom, team: str, agent: str, letter: Draft, message_i
         sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes, deadline=until)
         sent.tagged = is_tagged(to, letter)
         if sent.outcome == "success":
-            compact_if_due(room, to, until)
+            make_room_in(room, to, until)
     except AtmError as error:
         return _failed(team, agent, letter, message_id, error)
     return sent

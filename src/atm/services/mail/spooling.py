@@ -28,8 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
-    from atm.formats.mail.spool_entry import SpoolEntry
-    from atm.ports.mail.stores import Spooled
+    from atm.formats.mail.spool_entry import Spooled, SpoolEntry
     from atm.services.mail.mailroom import Mailroom
 
 

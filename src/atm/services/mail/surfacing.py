@@ -9,7 +9,7 @@ the unread, unless it finds that it was shown.
 from __future__ import annotations
 
 from atm.domain.mail.receipts import MAYBE_SHOWN, RETURNED, already_read
-from atm.domain.mail.surfacing import INBOX, ShowingNote
+from atm.domain.mail.surfacing import GLANCED, INBOX, ShowingNote
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import enter, note_drift, seen_lately, sightings_of, told_of
@@ -254,15 +254,15 @@ def _to_show(room: Mailroom, team: str, member: str, rows: list[Message]) -> lis
     return [message for message in unread if message.id not in seen]
 
 
-GLANCED = 50
-"""Messages that a hook looks at: as many as fit into a context, and few enough to be searched for in the ledger."""
-
-
 def glance_for(
     room: Mailroom, team: str, member: str, people: Callable[[str], bool], *, most_rows: int = GLANCED
 ) -> Glance:
     """The same for a bounded price: what should be shown first, and how many more there are."""
-    found = room.inboxes.glance(team, member, people, most_rows)
+    return not_shown(room, team, member, room.inboxes.glance(team, member, people, most_rows))
+
+
+def not_shown(room: Mailroom, team: str, member: str, found: Glance) -> Glance:
+    """What of it can be shown and was not yet."""
     found.messages = [one for one in found.messages if one.understood and len(one.raw) <= LARGEST_ROW]
     if found.messages:
         seen = seen_lately(room, team, member)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.domain.mail.receipts import Event
-    from atm.ports.mail.stores import Spooled
+    from atm.formats.mail.spool_entry import Spooled
     from atm.services.mail.mailroom import Mailroom
 
 

@@ -123,7 +123,7 @@ class TaskFolder:
         self._log.append_to(self.layout.task_history(team), lines)
 
     def set_aside(self, team: str, number: int) -> Callable[[bytes], str]:
-        return self._archive.unreadable(team, f"task-{number}")
+        return lambda data: self._archive.put_aside(team, f"task-{number}", data)
 
     def made_folder(self, team: str) -> str:
         """The real folder of the list, with the empty file that everybody's list lock is named after."""

@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
+    from atm.formats.files.file_stamp import FileStamp
     from atm.formats.files.layout import Layout
-    from atm.ports.files.disk import Disk, FileStamp
+    from atm.ports.files.disk import Disk
 
 MOST_LOOKED_AT = 20_000
 """Archives and backups may hold more than anybody wants to wait for."""

@@ -8,8 +8,6 @@ from atm.system.files.whole_files import write_new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
@@ -32,10 +30,7 @@ class ArchiveFolder:
     def keep(self, team: str, agent: str, content: bytes) -> str:
         return self._write(team, agent, "archive", content)
 
-    def unreadable(self, team: str, agent: str) -> Callable[[bytes], str]:
-        return lambda data: self._put_aside(team, agent, data)
-
-    def _put_aside(self, team: str, agent: str, data: bytes) -> str:
+    def put_aside(self, team: str, agent: str, data: bytes) -> str:
         path = self._write(team, agent, "unreadable", data)
         folder, _, newest = path.rpartition("/")
         with explained(folder):

@@ -17,7 +17,6 @@ from __future__ import annotations
 from atm.domain.errors import FileBusy, NoSuchTeam
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.files.times import to_iso
-from atm.system.files.processes import process_is_alive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class LockLost(Exception):
 class Locks:
     """Makes locks for targets; the one place that knows where private lock files lie."""
 
-    __slots__ = ("chance", "clock", "disk", "folder", "host", "is_alive", "pid", "turns")
+    __slots__ = ("chance", "clock", "disk", "folder", "host", "pid", "turns")
 
     def __init__(
         self,
@@ -67,7 +66,6 @@ class Locks:
         self.folder = folder
         self.pid = pid
         self.host = host
-        self.is_alive = process_is_alive
         self.turns = turns
 
     def private(self, target: str, patience: float = PATIENCE) -> PrivateLock:
@@ -84,6 +82,11 @@ class Locks:
         data = target.encode("utf-8", "surrogateescape")
         name = target.rpartition("/")[2][:80]
         return f"{self.folder}/{zlib.crc32(data):08x}{zlib.adler32(data):08x}-{name}"
+
+    def is_alive(self, pid: int) -> bool:
+        from atm.system.files.processes import process_is_alive  # who finds a lock free need not ask
+
+        return process_is_alive(pid)
 
     def owner_of(self, path: str) -> str:
         """Of a lock file: `alive`, `dead`, or `unknown`, as an empty or torn one may have been made a moment ago."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, UnreadableFile
 from atm.formats.files.json_record import NotJson
-from atm.system.files.whole_files import read_whole
+from atm.system.files.whole_files import Version, read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.plain import Plain
+    from atm.formats.files.file_stamp import FileStamp
     from atm.ports.files.clock import Clock
-    from atm.ports.files.disk import Disk, FileStamp
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import SharedLock
     from atm.system.files.remains.carrying import Carrying, RowsOf, Watch
     from atm.system.files.remains.displaced import Displaced
@@ -58,56 +59,6 @@ class Edit(Protocol):
 
     def carry(self, ours: bytes, foreign: bytes) -> int:
         """Remember what a foreign version has and ours has not; `full` must keep it. How much that was."""
-
-
-class Version:
-    """One version of the file: open, stamped, and read as far as the caller asked."""
-
-    __slots__ = ("_data", "_disk", "_fd", "settled", "size", "stamp")
-
-    def __init__(self, disk: Disk, fd: int, content: bytes | None = None) -> None:
-        self._disk = disk
-        self._fd = fd
-        self.stamp: FileStamp = disk.look_open(fd)
-        self.size = self.stamp.size
-        self._data = content
-        self.settled = True
-        """Was it old enough when we opened it for its stamp to show every later change?"""
-        if not disk.may_stay_open:
-            self.read()
-            disk.close(fd)
-
-    def head(self, size: int) -> bytes:
-        return self._data[:size] if self._data is not None else self._disk.read_at(self._fd, 0, size)
-
-    def tail(self, size: int) -> bytes:
-        if self._data is not None:
-            return self._data[-size:]
-        return self._disk.read_at(self._fd, max(0, self.size - size), size)
-
-    def read(self) -> bytes:
-        if self._data is None:
-            self._data = self._disk.read_at(self._fd, 0, self.size)
-        return self._data
-
-    def is_stamped_like(self, path: str) -> bool:
-        found = self._disk.look(path)
-        return found is not None and found.content == self.stamp.content
-
-    def lies_at(self, path: str) -> bool:
-        """Has nobody touched it? By stamp where that proves it, else by content."""
-        return self.is_stamped_like(path) and (self.settled or read_whole(self._disk, path) == self.read())
-
-    def copy_start(self, target: int, size: int) -> None:
-        """The first `size` bytes into another open file; in the kernel where that is possible."""
-        if self._disk.may_stay_open:
-            self._disk.copy(self._fd, target, size)
-        else:
-            self._disk.write(target, self.read()[:size])
-
-    def close(self) -> None:
-        if self._disk.may_stay_open:
-            self._disk.close(self._fd)
 
 
 class Rewriter:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from atm.system.files.locking import Locks
     from atm.system.files.remains.carrying import RowsOf, Watch
-    from atm.system.files.rewriting import Edit, Version
+    from atm.system.files.rewriting import Edit
+    from atm.system.files.whole_files import Version
 
 LOST_LOCK_TRIES = 3
 

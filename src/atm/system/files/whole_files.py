@@ -1,4 +1,4 @@
-"""Reading a file at once, and writing files that nobody else writes: whole or not there."""
+"""Reading a file, at once or as far as needed, and writing files that nobody else writes: whole or not there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.formats.files.file_stamp import FileStamp
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
@@ -18,6 +19,56 @@ def read_whole(disk: Disk, path: str) -> bytes:
         return disk.read_at(fd, 0, disk.look_open(fd).size)
     finally:
         disk.close(fd)
+
+
+class Version:
+    """One version of the file: open, stamped, and read as far as the caller asked."""
+
+    __slots__ = ("_data", "_disk", "_fd", "settled", "size", "stamp")
+
+    def __init__(self, disk: Disk, fd: int, content: bytes | None = None) -> None:
+        self._disk = disk
+        self._fd = fd
+        self.stamp: FileStamp = disk.look_open(fd)
+        self.size = self.stamp.size
+        self._data = content
+        self.settled = True
+        """Was it old enough when we opened it for its stamp to show every later change?"""
+        if not disk.may_stay_open:
+            self.read()
+            disk.close(fd)
+
+    def head(self, size: int) -> bytes:
+        return self._data[:size] if self._data is not None else self._disk.read_at(self._fd, 0, size)
+
+    def tail(self, size: int) -> bytes:
+        if self._data is not None:
+            return self._data[-size:]
+        return self._disk.read_at(self._fd, max(0, self.size - size), size)
+
+    def read(self) -> bytes:
+        if self._data is None:
+            self._data = self._disk.read_at(self._fd, 0, self.size)
+        return self._data
+
+    def is_stamped_like(self, path: str) -> bool:
+        found = self._disk.look(path)
+        return found is not None and found.content == self.stamp.content
+
+    def lies_at(self, path: str) -> bool:
+        """Has nobody touched it? By stamp where that proves it, else by content."""
+        return self.is_stamped_like(path) and (self.settled or read_whole(self._disk, path) == self.read())
+
+    def copy_start(self, target: int, size: int) -> None:
+        """The first `size` bytes into another open file; in the kernel where that is possible."""
+        if self._disk.may_stay_open:
+            self._disk.copy(self._fd, target, size)
+        else:
+            self._disk.write(target, self.read()[:size])
+
+    def close(self) -> None:
+        if self._disk.may_stay_open:
+            self._disk.close(self._fd)
 
 
 def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_name: bool = True) -> None:

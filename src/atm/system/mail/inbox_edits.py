@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
-    from atm.system.files.rewriting import Version
+    from atm.system.files.whole_files import Version
 
 SMALL = 64 * 1024
 """Bytes up to which an inbox is validated in full before an append; it costs less than a millisecond."""

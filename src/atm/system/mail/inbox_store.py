@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
+from atm.domain.mail.inbox_merge import Written
 from atm.domain.mail.quotas import LARGEST_FOREIGN, LARGEST_INBOX
 from atm.domain.names import check_known_name, is_claudes_team, is_safe_name
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.layout import inbox_owner
 from atm.formats.mail.inbox import EMPTY, Inbox, unread, unread_spans
-from atm.ports.mail.stores import Written
 from atm.system.files.locking import PATIENCE, read_body, trusted_in
 from atm.system.files.refusals import RealRoot, explained, in_team
-from atm.system.files.rewriting import Version
-from atm.system.files.shared_edit import edit_shared
-from atm.system.files.whole_files import fill_and_link, read_whole
-from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimNamed, ClaimRows, Mark, has_room
+from atm.system.files.whole_files import Version, fill_and_link, read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +52,9 @@ class InboxStore:
 
     __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks", "_root", "_untouched")
 
-    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: Callable[[], ArchiveFolder]
+    ) -> None:
         self._disk = disk
         self._clock = clock
         self._locks = locks
@@ -65,7 +64,7 @@ class InboxStore:
         self._untouched: dict[str, tuple[int, int, int, int]] = {}
         """Versions that are as we left them: what a daemon found out once it need not look up again."""
 
-    # Writing.
+    # Writing. What it takes is imported here: an agent's hook mostly looks, and finds nothing.
 
     def append(
         self,
@@ -77,21 +76,29 @@ class InboxStore:
         patience: float | None = None,
         allowance: Allowance | None = None,
     ) -> Written:
+        from atm.system.mail.inbox_edits import Append
+
         edit = Append(rows, fresh=fresh, allowance=allowance)
         merged = self._edit(team, agent, edit, PATIENCE if patience is None else patience)
         return Written(merged, len(edit.added))
 
     def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
+        from atm.system.mail.inbox_edits import ClaimRows
+
         edit = ClaimRows(choose)
         self._edit(team, agent, edit)
         return edit.claimed or []
 
     def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
+        from atm.system.mail.inbox_edits import ClaimNamed
+
         edit = ClaimNamed(keys)
         self._edit(team, agent, edit)
         return edit.claimed
 
     def mark(self, team: str, agent: str, keys: Collection[object], read: bool, patience: float | None = None) -> None:
+        from atm.system.mail.inbox_edits import Mark
+
         self._edit(team, agent, Mark(keys, read), PATIENCE if patience is None else patience)
 
     def change(
@@ -101,6 +108,8 @@ class InboxStore:
         change: Callable[[list[Message]], list[Message]],
         patience: float | None = None,
     ) -> Written:
+        from atm.system.mail.inbox_edits import ChangeRows
+
         return Written(self._edit(team, agent, ChangeRows(change), PATIENCE if patience is None else patience))
 
     def recheck(self, team: str, agent: str, patience: float | None = None) -> int | None:
@@ -165,14 +174,16 @@ class InboxStore:
             pass
 
     def _edit(self, team: str, agent: str, edit: Edit, patience: float = PATIENCE) -> int:
+        from atm.system.files.shared_edit import edit_shared
+        from atm.system.mail.inbox_edits import Append
+
         path = self._path(team, agent)
         with in_team(path):
             if self._disk.look(path) is None:
                 self._create(path)
-            aside = self._archive.unreadable(team, agent)
             is_ours = not is_claudes_team(team)  # else absence means consumed or unknown: nothing may be placed twice
             return edit_shared(
-                *(self._locks, path, edit, aside, patience),
+                *(self._locks, path, edit, lambda data: self._archive().put_aside(team, agent, data), patience),
                 rows_of=rows_by_key,
                 watch=is_not_booked if is_ours else None,
                 insist=is_ours and isinstance(edit, Append),
@@ -184,6 +195,8 @@ class InboxStore:
         return self._parsed(team, agent, unread)
 
     def has_room(self, team: str, agent: str, allowance: Allowance) -> bool:
+        from atm.system.mail.inbox_edits import has_room
+
         path = self._path(team, agent)
         with in_team(path):
             try:

@@ -9,8 +9,6 @@ retries or drops it.
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, WriteRefused
-from atm.formats.mail.spool_entry import decode_entry, highest_for, target_in_name
-from atm.ports.mail.stores import Spooled
 from atm.system.files.refusals import explained, refused, untold
 from atm.system.files.whole_files import read_whole, write_new, write_over
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.formats.files.layout import Layout
-    from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.formats.mail.spool_entry import Spooled, SpoolEntry
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks, PrivateLock
@@ -44,6 +42,8 @@ class SpoolFolder:
         self._last_name = 0
 
     def put(self, entry: SpoolEntry) -> str:
+        from atm.formats.mail.spool_entry import highest_for
+
         path = self._pending
         try:
             self._disk.make_folders(self._pending, private=True)
@@ -88,6 +88,10 @@ class SpoolFolder:
         found = []
         with explained(folder):
             names = sorted(self._disk.names(folder))
+        if not names:
+            return []  # as nearly always: what reads an entry need not be loaded
+        from atm.formats.mail.spool_entry import Spooled, decode_entry, target_in_name
+
         for name in names:
             if name.startswith(".") or (target is not None and target_in_name(name) != target):
                 continue

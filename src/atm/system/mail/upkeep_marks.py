@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
 
-SMALLEST_ROW = 64
-"""Bytes. A file below `compact_above` times this cannot hold that many messages, and is not even asked about."""
-
 GROWTH = 1.25
 """A pass that found nothing is repeated when the file has grown by a quarter, or when its time has come."""
 
@@ -20,16 +17,13 @@ GROWTH = 1.25
 class UpkeepMarkFiles:
     """Implements `ports.stores.UpkeepMarks`. Losing a mark costs one pass, so nothing is synced here."""
 
-    __slots__ = ("_compact_above", "_disk", "_layout")
+    __slots__ = ("_disk", "_layout")
 
-    def __init__(self, disk: Disk, layout: Layout, compact_above: int) -> None:
+    def __init__(self, disk: Disk, layout: Layout) -> None:
         self._disk = disk
         self._layout = layout
-        self._compact_above = compact_above
 
     def is_due(self, team: str, agent: str, size: int, now: float) -> bool:
-        if size < self._compact_above * SMALLEST_ROW:
-            return False
         try:
             mark = decode_object(to_text(read_whole(self._disk, self._layout.upkeep_mark(team, agent))))
         except (OSError, NotJson):

@@ -9,7 +9,6 @@ from atm.formats.files.json_record import NotJson, decode_object, encode, to_byt
 from atm.formats.team.team_config import decode_team, member_names
 from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import RealRoot, explained, refused
-from atm.system.files.shared_edit import edit_shared
 from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
@@ -33,7 +32,9 @@ class TeamStore:
 
     __slots__ = ("_archive", "_clock", "_disk", "_known", "_layout", "_locks", "_root")
 
-    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: Callable[[], ArchiveFolder]
+    ) -> None:
         self._disk = disk
         self._clock = clock
         self._locks = locks
@@ -160,16 +161,19 @@ class TeamStore:
                 "ask the lead of that session to change it",
                 self._layout.team_config(team),
             )
-        from atm.system.files.shared_edit import EditWhole
+        from atm.system.files.shared_edit import EditWhole, edit_shared
 
         with explained(self._layout.team_config(team)):
             path = self._inside(team)
         try:
-            edit_shared(self._locks, path, EditWhole(change), self._archive.unreadable(team, "config"))
+            edit_shared(self._locks, path, EditWhole(change), self._put_aside(team))
         except FileNotFoundError:
             raise self._no_such(team) from None
         except OSError as error:
             raise refused(path, error) from error
+
+    def _put_aside(self, team: str) -> Callable[[bytes], str]:
+        return lambda data: self._archive().put_aside(team, "config", data)
 
     def undertaking(self, team: str, verb: str, name: str, detail: str = "") -> WrittenDown:
         said = {"verb": verb, "name": name, "detail": detail}

@@ -7,8 +7,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
+    from atm.formats.files.file_stamp import FileStamp
     from atm.ports.files.clock import Clock
-    from atm.ports.files.disk import Disk, FileStamp
+    from atm.ports.files.disk import Disk
 
 BREAK_AFTER = 30.0
 """Three times Claude Code's own limit: let it recover first (D2). By its time stamp, or, as a clock can be set and a

@@ -11,7 +11,7 @@ from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.mail.stores import Spooled
+    from atm.formats.mail.spool_entry import Spooled
     from atm.ui.cli.session import Session
 
 _ID = Argument("message-id", "the id, or the beginning of it", required=False)
