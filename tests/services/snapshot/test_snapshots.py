@@ -120,3 +120,30 @@ def test_a_part_that_cannot_be_read_is_said_and_the_rest_is_there(stage, snapsho
     found: Any = snapshots.of("crew")
     assert any("no board" in trouble for trouble in found["troubles"])
     assert len(found["members"]) == 3
+
+
+def test_a_question_and_a_plan_that_wait_stand_in_it_with_their_words_until_they_are_answered(stage, snapshots):
+    from atm.services.board import reviews
+
+    id = stage.task("which?", owner="cat")
+    reviews.ask(stage.boardroom, "crew", "cat", id, "user", "which colour?")
+    (asked,) = snapshots.of("crew")["asked"]
+    assert (asked["task"], asked["kind"], asked["whom"], asked["by"], asked["text"]) == (
+        *(id, "question", "user", "cat", "which colour?"),
+    )
+    reviews.answer(stage.boardroom, "crew", "human", id, "blue")
+    assert snapshots.of("crew")["asked"] == []
+
+
+def test_a_stall_that_somebody_was_told_of_stands_in_it_until_there_is_progress(stage, snapshots):
+    from atm.services.board import working
+    from atm.services.board.stall_watch import watch_stalls
+
+    stage.later(3600)
+    stage.alive("bob")
+    team = stage.room.rosters.load("crew")
+    assert [one.task for one in watch_stalls(stage.boardroom, snapshots._syncroom.records, team, 30)] == ["1"]
+    (stalled,) = snapshots.of("crew")["stalled"]
+    assert (stalled["task"], stalled["member"], stalled["told"]) == ("1", "bob", "owner")
+    working.comment(stage.boardroom, "crew", "bob", "1", "the lexer is done, 17 tests pass")
+    assert snapshots.of("crew")["stalled"] == []

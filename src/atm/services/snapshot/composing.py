@@ -19,6 +19,7 @@ from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
 from atm.services.snapshot.members import MemberNow, facts_of_all
 from atm.services.snapshot.merges import merge_fields
+from atm.services.snapshot.questions import asked_in
 from atm.services.snapshot.stalls import stalled_in
 from atm.services.snapshot.tasks import task_counts, task_fields
 from atm.services.team.leading import lead_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from atm.ports.merges import Merges
     from atm.services.mail.overview import InboxProblem
     from atm.services.sessions.sessionroom import SessionRoom
+    from atm.services.snapshot.questions import Kept
     from atm.services.worksync.syncroom import SyncRoom
 
 T = TypeVar("T")
@@ -61,6 +63,7 @@ class _KeptTeam:
     """Open tasks by owner, in one spelling of the name."""
     asked: list[Approval] = field(default_factory=list)
     asked_version: object = None
+    questions: Kept = field(default_factory=dict)
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
     version: int = 0
@@ -113,6 +116,7 @@ class Snapshots:
             "status_since": stands.since or None,
             "members": self._members(team, kept, mail, board, troubles),
             **tasks,
+            "asked": _tried(lambda: self._questions(team.name, board, kept), troubles, "questions") or [],
             "stalled": _tried(lambda: self._stalled(team.name, board), troubles, "stalls") or [],
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
             "approvals": _tried(lambda: self._asked(team.name, kept), troubles, "approvals") or [],
@@ -127,6 +131,9 @@ class Snapshots:
         if version != kept.asked_version:
             kept.asked, kept.asked_version = self._approvals.all(team), version
         return [approval_json(one, now) for one in kept.asked if one.waits(now)]
+
+    def _questions(self, team: str, board: Board | None, kept: _KeptTeam) -> list[Plain]:
+        return asked_in(self._desk.boardroom.tasks, team, board, kept.questions) if board is not None else []
 
     def _stalled(self, team: str, board: Board | None) -> list[Plain]:
         if board is None:

@@ -7,13 +7,16 @@ belongs to the app alone; commands run beside it, with their output caught.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -21,12 +24,12 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import TextArea
 
 from atm.domain.untrusted_text import one_line, shell_word
-from atm.ui.tui.deeds import offers
 from atm.ui.tui.frame import SMALL, WIDE, Screen, draw
 from atm.ui.tui.keys import Wish, choose, press, submit
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM
@@ -34,6 +37,9 @@ from atm.ui.tui.model import Model
 from atm.ui.tui.needs import pages_needed, parts_needed
 from atm.ui.tui.reading import Fetched, TeamLook, TeamReader, run_atm
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, YOU
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LEAST_BETWEEN = 0.25
 """Seconds between two drawings that nobody asked for with a key."""
@@ -55,6 +61,14 @@ STYLES = {
 }
 
 
+class ScreenNews(Message):
+    """Something was read or done in another thread."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__()
+        self.work = work
+
+
 class Canvas(Widget, can_focus=True):
     """The lines of the screen, as they were drawn last."""
 
@@ -72,11 +86,9 @@ class Canvas(Widget, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width)
 
     def on_key(self, event: events.Key) -> None:
-        character = event.character
-        is_sign = character is not None and event.is_printable and character != " "
         event.stop()
         event.prevent_default()
-        self._top.pressed(character if is_sign and character is not None else event.key)
+        self._top.pressed(key_of(event))
 
     def on_click(self, event: events.Click) -> None:
         self._top.clicked(event.y)
@@ -108,10 +120,10 @@ class LineEditor(TextArea):
         self._top = top
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
+        if event.key == "enter" or not self.display:
             event.stop()
             event.prevent_default()
-            self._top.typed(self.text)
+            self._top.pressed(key_of(event))
         else:
             await super()._on_key(event)
 
@@ -141,6 +153,7 @@ class Top(App[int]):
         self._editor = LineEditor(self)
         self._over = threading.Event()
         self._watched = ""
+        self._watcher: threading.Thread | None = None
         self._drawn_at = 0.0
         self._is_waiting = False
         self._asked: dict[object, tuple[float, int]] = {}
@@ -152,12 +165,23 @@ class Top(App[int]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
+        for name in ("SIGHUP", "SIGTERM", "SIGINT"):  # a terminal that is closed ends the screen, too
+            with suppress(AttributeError, NotImplementedError, ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(
+                    getattr(signal, name), self.exit, 128 + getattr(signal, name)
+                )
         self.set_interval(TICK, self._tick)
         self._follow(self.model.team)
 
     def on_unmount(self) -> None:
+        """What was begun is finished: a message is sent or not, and nobody is left behind."""
         self._over.set()
-        self._hands.shutdown(wait=False, cancel_futures=True)
+        self._hands.shutdown(wait=True, cancel_futures=True)
+        if self._watcher is not None:
+            self._watcher.join()
+
+    def on_screen_news(self, news: ScreenNews) -> None:
+        news.work()
 
     def action_leave(self) -> None:
         self.exit(0)
@@ -173,16 +197,11 @@ class Top(App[int]):
 
         def told(look: TeamLook) -> None:
             if go_on():
-                self.call_from_thread(self._looked, look)
+                self._tell(partial(self._looked, look))
 
-        thread = threading.Thread(target=self._watch, args=(team, go_on, told), name="atm-top-watch", daemon=True)
-        thread.start()
-
-    def _watch(self, team: str, go_on: object, told: object) -> None:
-        try:
-            self.reader.watch(team, go_on, told)  # type: ignore[arg-type]
-        except RuntimeError:
-            return  # the app has ended between the question and the answer
+        watch = partial(self.reader.watch, team, go_on, told)
+        self._watcher = threading.Thread(target=watch, name="atm-top-watch", daemon=True)
+        self._watcher.start()
 
     def _looked(self, look: TeamLook) -> None:
         model = self.model
@@ -240,16 +259,12 @@ class Top(App[int]):
                 self._asked[page] = now, version
                 self._hands.submit(self._bring, partial(self.reader.page, model.team, page))
 
-    def _bring(self, read: object) -> None:
-        found = read()  # type: ignore[operator]
-        if not self._over.is_set():
-            self._tell(self._found, found)
+    def _bring(self, read: Callable[[], Fetched]) -> None:
+        self._tell(partial(self._found, read()))
 
-    def _tell(self, work: object, *arguments: object) -> None:
-        try:
-            self.call_from_thread(work, *arguments)  # type: ignore[arg-type]
-        except RuntimeError:
-            return  # the app has ended meanwhile
+    def _tell(self, work: Callable[[], None]) -> None:
+        """From another thread. Nobody waits for it to be heard: the app may just be ending."""
+        self.post_message(ScreenNews(work))
 
     def _found(self, found: Fetched) -> None:
         if found.page is not None:
@@ -263,6 +278,13 @@ class Top(App[int]):
     # What is pressed.
 
     def pressed(self, key: str) -> None:
+        """Whoever types fast is ahead of the focus: a key goes where the line stands that was asked for."""
+        if self.model.typing is not None:
+            if key == "enter":
+                self.typed(self._editor.text)
+            elif len(key) == 1 or key == "space":
+                self._editor.insert(" " if key == "space" else key)
+            return
         self.model.now = self.reader.session.room.clock.now()
         self._carry_out(press(self.model, key, self.screen_now.body))
         self.redraw()
@@ -332,7 +354,7 @@ class Top(App[int]):
         finally:
             if terminal != subprocess.DEVNULL:
                 os.close(terminal)
-        self._tell(self._done, code, out, err)
+        self._tell(partial(self._done, code, out, err))
 
     def _done(self, code: int, out: str, err: str) -> None:
         model = self.model
@@ -351,10 +373,11 @@ class Top(App[int]):
             subprocess.run([sys.executable, "-m", "atm", *wish.words], check=False)
         self.redraw()
 
-    @property
-    def offered(self) -> list[str]:
-        """Keys that do something now."""
-        return [one.key for one in offers(self.model)]
+
+def key_of(event: events.Key) -> str:
+    """The sign that was typed, or the name of the key."""
+    sign = event.character
+    return sign if sign is not None and event.is_printable and sign != " " else event.key
 
 
 def _own_terminal() -> int:

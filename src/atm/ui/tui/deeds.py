@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import shell_word
 from atm.ui.tui.model import AGENT, APPROVALS, BOARD, MAIL, MERGE, RUNS, SESSIONS, TASK, TEAMS, THREAD, KeyOffer
+from atm.ui.views.team.seen import TeamSeen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.tui.model import Model
-    from atm.ui.views.team.seen import TeamSeen
 
 ANSWER = "{}"
 """Where what was typed goes in a command."""
@@ -20,10 +20,8 @@ ANSWER = "{}"
 
 def offers(model: Model) -> list[KeyOffer]:
     """For the row that is chosen; the first with a command is the one whose command is shown."""
-    if model.seen is None or model.target is None:
-        return [_ADD] if model.view == BOARD else []
-    made = _MADE.get(model.target[0])
-    found = made(model.target[1], model.seen) if made is not None else []
+    made = _MADE.get(model.target[0]) if model.target is not None else None
+    found = made(model.target[1], model.seen or TeamSeen("")) if made is not None and model.target is not None else []
     return [*found, _ADD] if model.view == BOARD else found
 
 

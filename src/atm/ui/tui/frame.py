@@ -7,10 +7,11 @@ No boxes: one rule under the head, one above the keys, a bar between two panes. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import localtime, strftime
 
 from atm.ui.tui.deeds import offers, spelled
 from atm.ui.tui.keys import DECIDING, settle
-from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, as_ascii, ends, fitted, rule, text, width
+from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, as_ascii, ends, fitted, harmless, rule, text, width
 from atm.ui.tui.model import (
     AGENT,
     APPROVALS,
@@ -102,7 +103,7 @@ def draw(model: Model, columns: int, height: int) -> Screen:
     typing_at = len(lines)
     lines += [[(" > ", DIM)]] * typing
     lines += _foot(model, columns, height)
-    shown = [fitted(line, columns) for line in lines[:height]]
+    shown = [fitted(harmless(line), columns) for line in lines[:height]]
     shown += [[(" " * columns, PLAIN)]] * (height - len(shown))
     if model.ascii:
         shown = [[(as_ascii(said), meaning) for said, meaning in line] for line in shown]
@@ -111,6 +112,8 @@ def draw(model: Model, columns: int, height: int) -> Screen:
 
 def _settled(model: Model) -> Body:
     """Drawn for what is chosen; what was chosen before may be gone."""
+    if model.seen is None and model.trouble and model.view != TEAMS:
+        return lists.unreadable(model)
     body, before = BODIES[model.view](model), model.target
     settle(model, body)
     return body if model.target == before else BODIES[model.view](model)
@@ -122,14 +125,15 @@ def _settled(model: Model) -> Body:
 def _head(model: Model, columns: int, height: int) -> list[Line]:
     seen = model.seen
     if seen is None:
-        start: Line = [
-            (" atm", BOLD),
-            ("  ", PLAIN),
-            text(model.trouble or "looking …", BROKEN if model.trouble else DIM),
-        ]
-        return [start, rule(columns)] if height >= SMALL else [start]
-    done = sum(task.state == "completed" for task in seen.tasks)
-    line = ends(_title(model, seen, done, columns), _freshness(model), columns)
+        word: Line = [("✗ cannot be read", BROKEN)] if model.trouble else [("looking …", DIM)]
+        line: Line = [(" ", PLAIN), text(model.team or "atm", BOLD), ("  ", PLAIN), *word]
+    elif model.trouble:
+        at = strftime("%H:%M:%S", localtime(model.seen_at))
+        start: Line = [(" ", PLAIN), text(seen.team, BOLD), ("  ", PLAIN), *_strip(seen, min(MOST_CELLS, columns // 4))]
+        line = [*start, (f"  as of {at}  ", PLAIN), text(f"✗ {model.trouble}", BROKEN)]
+    else:
+        done = sum(task.state == "completed" for task in seen.tasks)
+        line = ends(_title(model, seen, done, columns), _freshness(model), columns)
     return [line, rule(columns)] if height >= SMALL else [line]
 
 
@@ -190,13 +194,6 @@ def _cost(seen: TeamSeen) -> str:
 
 def _freshness(model: Model) -> Line:
     age = max(0.0, model.now - model.seen_at)
-    if model.trouble:
-        from time import localtime, strftime
-
-        return [
-            (f"as of {strftime('%H:%M:%S', localtime(model.seen_at))}  ", PLAIN),
-            text(f"✗ {model.trouble}"[:60], BROKEN),
-        ]
     return [(f"live {age:.0f} s " if age < STALE_SECONDS else f"{span(age)} old ", DIM)]
 
 
@@ -209,7 +206,7 @@ def _middle(model: Model, body: Body, columns: int, room: int) -> list[Line]:
     if body.about is None or room < (4 if model.is_peeking else LEAST_WITH_PREVIEW):
         model.is_whole = False
         return _list(model, body, columns, room)
-    if columns >= WIDE:
+    if columns >= WIDE and not body.is_broad:
         left = columns * 62 // 100
         told = body.about(columns - left - 2)
         model.is_whole = _is_whole(body, columns - left - 2, min(room, len(told)))

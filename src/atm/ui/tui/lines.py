@@ -22,6 +22,15 @@ def text(said: str, meaning: str = PLAIN) -> Piece:
     return one_line(said), meaning
 
 
+def harmless(line: Line) -> Line:
+    """A last net over everything that is drawn: nothing in it moves a cursor or turns letters round."""
+    return [(said if said.isprintable() else _printable(said), meaning) for said, meaning in line]
+
+
+def _printable(said: str) -> str:
+    return "".join(sign if sign.isprintable() else " " if sign == "\t" else "�" for sign in one_line(said))
+
+
 def width(line: Line) -> int:
     return sum(width_of(said) for said, _ in line)
 
@@ -113,31 +122,30 @@ def rule(columns: int) -> Line:
 
 
 def as_ascii(said: str) -> str:
-    """For terminals without Unicode."""
-    return said.translate(_ASCII)
+    """For terminals without Unicode. What has no likeness is a question mark."""
+    return said if said.isascii() else "".join(_ASCII.get(sign, "?" * width_of(sign)) for sign in said)
 
 
-_ASCII = str.maketrans(
-    {
-        **dict.fromkeys("◆✎", "*"),
-        **dict.fromkeys("▲≠", "!"),
-        **dict.fromkeys("◉◎●", ">"),
-        **dict.fromkeys("○┄", "-"),
-        **dict.fromkeys("◌·", "."),
-        **dict.fromkeys("✓■", "+"),
-        **dict.fromkeys("✗", "x"),
-        **dict.fromkeys("▌│┃┬┴┼├┤", "|"),
-        **dict.fromkeys("─━", "-"),
-        **dict.fromkeys("▓█▇▆▅", "#"),
-        **dict.fromkeys("░▁▂▃▄", "."),
-        **dict.fromkeys("▣", "%"),
-        "…": "~",
-        "−": "-",
-        "→": ">",
-        "←": "<",
-        "∅": "0",
-        "“": '"',
-        "”": '"',
-        "’": "'",
-    }
-)
+_ASCII = {
+    **dict.fromkeys("◆✎✉", "*"),
+    **dict.fromkeys("▲≠", "!"),
+    **dict.fromkeys("◉◎●", ">"),
+    **dict.fromkeys("○┄", "-"),
+    **dict.fromkeys("◌·", "."),
+    **dict.fromkeys("✓■", "+"),
+    **dict.fromkeys("✗", "x"),
+    **dict.fromkeys("▌│┃┬┴┼├┤", "|"),
+    **dict.fromkeys("─━", "-"),
+    **dict.fromkeys("▓█▇▆▅", "#"),
+    **dict.fromkeys("░▁▂▃▄", "."),
+    **dict.fromkeys("▣", "%"),
+    **{chr(code): chr(code) for code in range(128)},
+    "…": "~",
+    "−": "-",
+    "→": ">",
+    "←": "<",
+    "∅": "0",
+    "“": '"',
+    "”": '"',
+    "’": "'",
+}

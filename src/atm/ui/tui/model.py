@@ -65,6 +65,8 @@ class Body:
     """Lines for that where there is no room beside the list."""
     must_show: Callable[[int], int] | None = None
     """How many lines of what is told must be in sight before the chosen row may be decided about."""
+    is_broad: bool = False
+    """It wants the whole width: what is told of the chosen row stands below it on every screen."""
     is_text: bool = False
     """To be read from its first line on: keys move the text, not a choice."""
 

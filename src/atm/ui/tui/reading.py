@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from time import monotonic
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import many_lines
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 5.0
 """Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
+SLICE = 0.25
+"""Seconds after which whoever leaves is noticed."""
 PAGE_SECONDS = 20.0
 MOST_LINES = 5000
 
@@ -88,8 +91,9 @@ class TeamReader:
         while go_on():
             with build_watch(watched(self.session.layout, team)) as changes:
                 told(self.look(team))
-                if go_on():
-                    changes.wait(LOOK_EVERY)
+                end = monotonic() + LOOK_EVERY
+                while go_on() and monotonic() < end and not changes.wait(SLICE):
+                    continue
 
     def read(self, team: str, part: str) -> Fetched:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from atm.domain.errors import UsageError
@@ -73,6 +74,8 @@ def _show(args: Args, session: Session, reader: TeamReader, team: str) -> int:
         ) from error
     from atm.ui.tui.model import OVERVIEW, TEAMS, Model
 
+    for stale in ("COLUMNS", "LINES"):  # whoever exported them meant another size; the terminal knows its own
+        os.environ.pop(stale, None)
     model = Model(team=team, view=OVERVIEW if team else TEAMS, now=session.room.clock.now())
     model.ascii = args.flag("ascii") or session.environment.get("TERM") == "linux"
     return Top(reader, model).run() or 0

@@ -31,12 +31,20 @@ def about(model: Model, target: Target | None, columns: int) -> list[Line]:
         return of_member(model, member, columns) if member is not None else []
     if kind == "task":
         task = model.seen.task(id)
-        return [*of_task(model.seen, task), *_rest_of(model, task, columns)] if task is not None else []
+        told = [*_question(model.seen, id, columns), *_rest_of(model, task, columns)] if task is not None else []
+        return [*of_task(model.seen, task), *told] if task is not None else []
     if kind == "merge":
         item = next((one for one in model.seen.merges.open if one.task == id), None) if model.seen.merges else None
         said = f"#{id} {item.status}: {item.reason}" if item is not None else f"#{id}"
         return [[text(one)] for one in wrapped(said, columns, " ")]
     return [[text(one)] for one in wrapped(id, columns, " ")] if kind == "trouble" else []
+
+
+def _question(seen: TeamSeen, id: str, columns: int) -> list[Line]:
+    asked = next((one for one in seen.asked if one.task == id and one.kind == "question"), None)
+    return (
+        [[(row, BOLD)] for row in wrapped(f"“{asked.text}”  said by {asked.by}", columns - 1, "   ")] if asked else []
+    )
 
 
 def _rest_of(model: Model, task: TaskSeen, columns: int) -> list[Line]:

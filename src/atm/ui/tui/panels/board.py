@@ -46,7 +46,8 @@ def board(model: Model) -> Body:
     if model.part == "graph":
         return Body([tabs, GAP, *_graph(found)], is_text=True)
     if model.part == "columns":
-        return Body([tabs, *_columns(model, found)], lambda columns: about(model, model.target, columns), 3)
+        rows = [tabs, *_columns(model, found)]
+        return Body(rows, lambda columns: about(model, model.target, columns), 4, is_broad=True)
     order, cells = {**ORDER, **LATER}, dict(zip((task.id for task in tasks), strip(model.seen), strict=True))
     ranked = sorted(found, key=lambda task: (order.get(cells[task.id], 6), _number(task)))
     rows = [ListRow(partial(_row, cells[task.id], task), (("task", task.id),)) for task in ranked]

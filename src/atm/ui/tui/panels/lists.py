@@ -179,6 +179,14 @@ def task(model: Model) -> Body:
     return Body([GAP, *page_rows(page, model.now)], is_text=True)
 
 
+def unreadable(model: Model) -> Body:
+    """A team of which nothing can be told; the others can be looked at all the same."""
+    rows = [fixed([(line, "broken")]) for line in wrapped(model.trouble, 78, "  ")]
+    return Body(
+        [GAP, *rows, GAP, fixed([("  atm looks again and again. Another team: type :teams", DIM)])], is_text=True
+    )
+
+
 KEY_WORDS = (
     ("j k, arrows", "choose; Shift with arrows too"),
     ("enter", "open what is chosen; in an agent: write to it"),

@@ -88,7 +88,7 @@ def row_line(row: AttentionRow, columns: int) -> Line:
         return ends(start, [(short, DIM)], columns) if short else start
     task = f"#{row.task}" if row.task else ""
     start = [
-        (f" {look.mark} {padded(row.word, 9)} ", look.meaning),
+        (f" {look.mark} {padded(row.word, 11)} ", look.meaning),
         (padded(text(row.who)[0], max(6, min(12, width_of(row.who)))) + " ", PLAIN),
         (padded(row.vendor, 3), DIM),
         (padded(task, 5), DIM),

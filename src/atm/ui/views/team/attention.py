@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atm.ui.views.team.seen import MemberSeen, OpenMerge, TaskSeen, TeamSeen
+    from atm.ui.views.team.seen import AskedSeen, MemberSeen, OpenMerge, TaskSeen, TeamSeen
 
 NEEDS, PROBLEMS, WORKING, IDLE, DONE = "Needs you", "Problems", "Working", "Idle", "Done"
 GROUPS = (NEEDS, PROBLEMS, WORKING, IDLE, DONE)
@@ -61,19 +61,25 @@ def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             rest = f"{left(asked.expires_at, now)} left" if asked.expires_at else span(waits)
             target = "approval", asked.id
             yield _row(seen, NEEDS, "command", target, asked.requester, asked.task or "", asked.what, rest, waits)
-    for task in seen.tasks:
-        if task.plan == "submitted" and not is_led:
-            yield _about(seen, NEEDS, "plan", task, task.subject)
-        elif task.needs == "user" or (task.needs == "lead" and not is_led):
-            yield _about(seen, NEEDS, "question", task, f"asks about {task.subject}")
+    for one in seen.asked:
+        if one.whom == "user" or not is_led:
+            yield _asked(seen, one, now)
     for id in seen.merges.needs_human if seen.merges is not None else ():
         found = _open_merge(seen, id)
         text = found.reason if found is not None else "cannot be merged"
         yield _row(seen, NEEDS, "merge", ("merge", id), _owner(seen, id), id, text, "")
-    for one in seen.members:
-        if one.is_human and one.mail.unread:
-            text = f"{one.mail.unread} unread for {one.name}"
-            yield _row(seen, NEEDS, "mail", ("inbox", one.name), one.name, "", text, "")
+    for person in seen.members:
+        if person.is_human and person.mail.unread:
+            text = f"{person.mail.unread} unread for {person.name}"
+            yield _row(seen, NEEDS, "mail", ("inbox", person.name), person.name, "", text, "")
+
+
+def _asked(seen: TeamSeen, one: AskedSeen, now: float) -> AttentionRow:
+    """A question in its own words; a plan by what it is for."""
+    waits, task = since(one.at, now), seen.task(one.task)
+    text = task.subject if one.kind == "plan" and task is not None else one.text or "has a question"
+    right = f"waits {span(waits)}" if waits is not None else ""
+    return _row(seen, NEEDS, one.kind, ("task", one.task), one.by, one.task, text, right, waits)
 
 
 def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:

@@ -171,6 +171,18 @@ class MergesSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedSeen:
+    """A plan or a question that somebody has to answer."""
+
+    task: str
+    kind: str = "question"
+    whom: str = "lead"
+    by: str = ""
+    at: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StalledSeen:
     """A task without progress, about which its holder was told."""
 
@@ -225,6 +237,7 @@ class TeamSeen:
     members: list[MemberSeen] = field(default_factory=list)
     tasks: list[TaskSeen] = field(default_factory=list)
     approvals: list[ApprovalSeen] = field(default_factory=list)
+    asked: list[AskedSeen] = field(default_factory=list)
     stalled: list[StalledSeen] = field(default_factory=list)
     unacknowledged: list[LateSeen] = field(default_factory=list)
     merges: MergesSeen | None = None

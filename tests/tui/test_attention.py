@@ -1,0 +1,134 @@
+"""Who must act first, in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, task
+
+from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, WORKING, attention, strip
+from atm.ui.views.team.seen import AskedSeen, LateSeen, LeadSeen, MergesSeen, OpenMerge, TeamSeen
+
+
+def team(**facts: object) -> TeamSeen:
+    return replace(TeamSeen("crew"), **facts)  # type: ignore[arg-type]
+
+
+def rows(seen: TeamSeen, group: str) -> list[tuple[str, str, str]]:
+    return [(row.word, row.who, row.text) for row in attention(seen, NOW) if row.group == group]
+
+
+def test_groups_come_in_the_order_of_who_must_act():
+    found = [row.group for row in attention(LANTERN, NOW)]
+    assert found == sorted(found, key=GROUPS.index)
+    assert {*found} == {*GROUPS}
+
+
+def test_a_command_for_a_person_needs_you_and_says_how_long_it_waits_yet():
+    (row,) = [row for row in attention(LANTERN, NOW) if row.word == "command"]
+    assert (row.who, row.vendor, row.task, row.right) == ("kite", "CX", "6", "11:42 left")
+
+
+def test_what_the_lead_may_answer_is_the_leads_while_it_is_there():
+    asked = replace(PUSH, tier="lead")
+    there = team(lead=LeadSeen("heron"), members=[member("heron")], approvals=[asked])
+    assert rows(there, NEEDS) == []
+    away = replace(there, members=[member("heron", liveness="offline")])
+    assert [who for _, who, _ in rows(away, NEEDS)] == ["kite"]
+
+
+def test_a_plan_waits_for_the_lead_or_for_you():
+    seen = team(tasks=[task(1, "pool", "planning", "wren")], asked=[AskedSeen("1", "plan", "lead", "wren", ago(1320))])
+    assert rows(seen, NEEDS) == [("plan", "wren", "pool")]
+    assert attention(seen, NOW)[0].right == "waits 22 min"
+    led = replace(seen, lead=LeadSeen("heron"), members=[member("heron")])
+    assert rows(led, NEEDS) == []
+
+
+def test_a_question_to_the_user_is_yours_also_if_there_is_a_lead_and_stands_there_in_its_words():
+    asked = AskedSeen("1", "question", "user", "ann", ago(60), "which colour?")
+    seen = team(lead=LeadSeen("heron"), members=[member("heron")], asked=[asked])
+    assert rows(seen, NEEDS) == [("question", "ann", "which colour?")]
+
+
+def test_unread_mail_of_a_person_needs_that_person_and_of_an_agent_nobody():
+    seen = team(members=[member("ann", kind="human", unread=2), member("bob", unread=3)])
+    assert rows(seen, NEEDS) == [("mail", "ann", "2 unread for ann")]
+
+
+def test_a_merge_that_nobody_but_a_person_can_settle_needs_you_and_another_is_a_problem():
+    queue = MergesSeen(needs_human=["1"], open=[OpenMerge("1", "conflict", "both"), OpenMerge("2", "conflict", "one")])
+    seen = team(merges=queue)
+    assert rows(seen, NEEDS) == [("merge", "", "both")]
+    assert rows(seen, PROBLEMS) == [("conflict", "", "one")]
+
+
+def test_who_is_gone_and_holds_a_task_is_a_problem_and_who_is_gone_without_one_rests():
+    seen = team(members=[member("ann", liveness="offline", tasks=("7",)), member("bob", liveness="offline")])
+    assert rows(seen, PROBLEMS) == [("gone", "ann", "is offline, and holds #7")]
+    assert [(word, who) for word, who, _ in rows(seen, IDLE)] == [("offline", "bob")]
+
+
+def test_an_agent_that_ended_with_an_error_says_it():
+    seen = team(members=[member("ann", "codex", "error", error="no key")])
+    assert rows(seen, PROBLEMS) == [("crashed", "ann", "no key")]
+
+
+def test_a_stalled_task_says_for_how_long_and_that_its_holder_is_there():
+    assert ("stalled", "tern", "no progress for 47 min, yet online") in rows(LANTERN, PROBLEMS)
+
+
+def test_a_message_without_the_acknowledgement_that_was_asked_for_is_a_problem_once_somebody_was_told():
+    late = LateSeen("m1", "bob", "ann", "please review", ago(1200))
+    assert rows(team(unacknowledged=[late]), PROBLEMS) == []
+    told = rows(team(unacknowledged=[replace(late, told="lead")]), PROBLEMS)
+    assert told == [("late", "bob", "has not acknowledged please review, for ann")]
+
+
+def test_a_part_that_cannot_be_read_is_a_problem():
+    assert rows(team(troubles=["tasks: no permission"]), PROBLEMS) == [("trouble", "", "tasks: no permission")]
+
+
+def test_failed_and_unreachable_tasks_are_problems():
+    seen = team(tasks=[task(1, "a", "failed", "ann"), task(2, "b", "unreachable", unreachable_because="#1 failed")])
+    assert [(word, text) for word, _, text in rows(seen, PROBLEMS)] == [("failed", "a"), ("unreachable", "#1 failed")]
+
+
+def test_who_has_a_task_and_is_there_works_and_who_has_none_says_why_it_rests():
+    seen = team(
+        members=[member("ann", tasks=("1",)), member("bob", state="idle")],
+        tasks=[task(1, "parser", "in_progress", "ann")],
+    )
+    assert rows(seen, WORKING) == [("working", "ann", "parser")]
+    assert rows(seen, IDLE) == [("idle", "bob", "nothing is free; mail wakes it")]
+    free = replace(seen, tasks=[*seen.tasks, task(2, "docs", "pending")])
+    assert rows(free, IDLE) == [("idle", "bob", "a task is free to claim")]
+
+
+def test_of_whom_nothing_is_known_that_is_said():
+    seen = team(
+        members=[
+            replace(
+                member("ann", state="unknown", liveness="unknown"), state_age_seconds=None, liveness_age_seconds=None
+            )
+        ]
+    )
+    assert rows(seen, IDLE) == [("unknown", "ann", "no sign of life is known")]
+    assert attention(seen, NOW)[0].right == "unknown"
+
+
+def test_done_is_merged_where_work_is_merged():
+    seen = team(tasks=[task(1, "a", "completed", "ann")])
+    assert rows(seen, DONE) == [("done", "ann", "a")]
+    assert rows(replace(seen, merges=MergesSeen()), DONE) == [("merged", "ann", "a")]
+
+
+def test_the_strip_has_one_cell_for_each_task_and_says_what_holds_it_up():
+    cells = dict(zip([one.id for one in LANTERN.tasks], strip(LANTERN), strict=True))
+    assert [cells[id] for id in ("1", "4", "6", "7", "8", "10", "12", "13")] == [
+        *("completed", "merging", "you", "stalled", "conflict", "you", "blocked", "you")
+    ]
+
+
+def test_a_clock_that_jumped_back_makes_no_negative_ages():
+    assert all((row.age or 0) >= 0 for row in attention(LANTERN, NOW - 100_000))
