@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.in_memory import root_of_a_run
 
 PROC = Path("/proc")
 PATIENCE = 10.0
@@ -185,6 +186,8 @@ def pytest_configure() -> None:
     `nohup` and shells that start something in the background have some signals ignored, and every child inherits that:
     no Ctrl-C of a test would end its program. A handler, unlike SIG_IGN, is not inherited by what is started.
     """
+    if root := root_of_a_run():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root))  # for `tmp_path`
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
         number = getattr(signal, name, None)
@@ -202,7 +205,7 @@ def pytest_collection_finish() -> None:
 def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """For this runner alone; not below pytest's own, because paths of sockets must be short."""
     tmp_path_factory.getbasetemp()  # before the move: what failed tests leave there is for people to look at
-    tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t"))
+    tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t", dir=root_of_a_run()))
     WATCH.folder = tempfile.tempdir
     os.chmod(WATCH.folder, 0o755)  # some tests become another user for a moment
 

@@ -27,6 +27,8 @@ MOST_INPUT = 32_768
 MOST_SERVERS = 4
 PID_DIGITS = 10
 
+NOT_FORKED = ("atm.__main__", "atm.teamd", "atm.testing", "atm.ui.mcp", "atm.system.daemon.otlp")
+
 IRRELEVANT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
@@ -211,14 +213,17 @@ def become(words: list[str], environment: dict[str, str], folder: str, numbers: 
 
 
 def import_everything() -> None:
-    """Every module that a command may need, as far as it can be imported here."""
+    """
+    Every module that a command may need, as far as it can be imported here. Not what exports spans to OpenTelemetry:
+    hardly a command does, and each fork would pay for its 15 MB.
+    """
     import importlib
     import pkgutil
 
     import atm
 
     for found in pkgutil.walk_packages(atm.__path__, "atm."):
-        if not found.name.startswith(("atm.__main__", "atm.teamd", "atm.testing", "atm.ui.mcp")):
+        if not found.name.startswith(NOT_FORKED):
             try:
                 importlib.import_module(found.name)
             except ImportError:
