@@ -100,6 +100,8 @@ class Atm:
     """
 
     fresh = False
+    uid: int | None = None
+    """The user whose command it is, if it is not ours."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
@@ -130,7 +132,7 @@ class Atm:
     ) -> tuple[int, bytes, bytes]:
         server = None if self.fresh or len(data) > MOST_INPUT else _servers.for_commands_in(environment)
         if server is not None:
-            return server.run([*words], environment, str(folder), data, seconds)
+            return server.run([*words], environment, str(folder), data, seconds, self.uid)
         done = subprocess.run(
             self.command(*words),
             input=data,
