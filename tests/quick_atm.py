@@ -198,7 +198,8 @@ def serve(line: socket.socket) -> None:
                 if pid == 0:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    become(*json.loads(request), numbers)
+                    words, environment, folder, umask, uid = json.loads(request)
+                    become(words, environment, folder, umask, uid, numbers)
                 status_of[pid] = numbers.pop()
                 os.write(status_of[pid], b"%0*d" % (PID_DIGITS, pid))
                 for number in numbers:
