@@ -81,10 +81,9 @@ architecture: $(READY)
 readme: $(READY)
 	@$(BIN)/python tests/project/run_readme.py
 
-# The types beside the tests: these wait for programs much of the time.
+# The types and the documents beside the tests: these wait for programs much of the time.
 check: lint
-	@$(MAKE) --no-print-directory -j 2 types test
-	@$(MAKE) --no-print-directory readme
+	@$(MAKE) --no-print-directory -j 3 types readme test
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
@@ -92,6 +91,7 @@ bench: $(READY)
 chaos: $(READY) $(NODE_READY)
 	@ATM_CHAOS=long $(BIN)/python -m pytest -m "campaign or sparse" -n $(JOBS)
 	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services tests/crew -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest tests/attacks tests/cli tests/merges tests/system -m hypothesis -n $(JOBS)
 
 # What the tests would not notice: half an hour on two cores.
 mutants: $(READY) $(NODE_READY)

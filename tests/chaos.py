@@ -61,6 +61,16 @@ SPARSE = {
     "test_mail_that_stuck_in_a_full_pipe_is_given_back": 3,
     "test_mail_that_came_after_the_kill_comes_after_the_mail_before_it": 2,
     "test_killed_anywhere_while_it_starts_an_agent_the_next_command_leaves_nothing_half_made": 3,
+    "test_a_change_that_was_begun_is_finished_and_reported": 2,
+    "test_a_daemon_starts_although_settings_are_wrong_and_says_so": 2,
+    "test_a_payload_of_garbage_is_no_error": 4,
+    "test_a_real_kill_signal_at_any_step_leaves_a_change_done_or_undone": 3,
+    "test_a_real_signal_leaves_the_same": 3,
+    "test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_once": 3,
+    "test_an_interrupted_run_ends_its_agents_and_can_go_on": 2,
+    "test_killed_once_more_at_any_step_while_finishing_what_a_killed_process_began": 2,
+    "test_one_that_is_half_gone_can_be_removed_and_what_was_in_it_is_saved": 3,
+    "test_or_made_anew": 3,
 }
 """Dear tests of which every so manieth case is tried in every run, and all of them in `make chaos`."""
 

@@ -1,9 +1,9 @@
 """
-A folder for tests that make a thousand homes: on a file system in memory, where the machine has one.
+Temporary files of tests, on a file system in memory, where the machine has one.
 
-For tests in which nobody pulls the plug: processes are killed, and the system lives on. On a disk, making and removing
-their files takes longer than all that is done with them, and most of that is waiting for others who make theirs
-durable.
+Nobody pulls the plug in a test: processes are killed, and the system lives on. On a disk, making and removing files
+takes longer than much that is done with them, and most of that is waiting for others who make theirs durable. On the
+disk all the same: `make bare` in every CI run, `make chaos`, and any run with `ATM_DISK=1`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.chaos import LONG
+
 MEMORY = Path("/dev/shm")
 ENOUGH = 256 << 20
-"""Bytes: more than all test runners together have there at one time. A container is often given 64 MB in all."""
+"""Bytes: more than all runners together have there at one time, in folders of `in_memory`. A container is often given
+64 MB in all."""
+
+ENOUGH_FOR_ALL = 2 << 30
+"""Bytes: ten times as much as a whole run has there at one time; what a test made goes with it."""
 
 
 def in_memory(otherwise: Path) -> Iterator[Path]:
@@ -27,8 +33,16 @@ def in_memory(otherwise: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def has_room() -> bool:
+def has_room(size: int = ENOUGH) -> bool:
     if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
         return False
     facts = os.statvfs(MEMORY)
-    return facts.f_bavail * facts.f_frsize > ENOUGH
+    return facts.f_bavail * facts.f_frsize > size
+
+
+def root_of_a_run() -> Path | None:
+    """Where all temporary files of this run are made; None where the system's own place has to do."""
+    if LONG or {"ATM_BARE", "ATM_DISK"} & set(os.environ) or not has_room(ENOUGH_FOR_ALL):
+        return None
+    may_run_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC  # which tests write, and containers forbid
+    return MEMORY if may_run_programs else None

@@ -23,8 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.in_memory import root_of_a_run
 
 PROC = Path("/proc")
+TASKS, FILES = "/proc/self/task", "/proc/self/fd"
+HAS_PROC = os.path.isdir(TASKS)
+"""Looked at twice for each of twenty thousand tests: as strings, which cost a fifth of what paths do."""
 PATIENCE = 10.0
 """Seconds for what is ending just now. Nothing waits here when all is well."""
 
@@ -61,22 +65,21 @@ def look() -> Traces:
 
 
 def _children() -> set[int]:
-    tasks = PROC / "self/task"
     found: set[int] = set()
-    for task in os.listdir(tasks) if tasks.is_dir() else []:
+    for task in os.listdir(TASKS) if HAS_PROC else []:
         try:
-            found.update(int(word) for word in (tasks / task / "children").read_text().split())
+            with open(f"{TASKS}/{task}/children", "rb", 0) as file:
+                found.update(map(int, file.read().split()))
         except OSError:
             continue  # the thread has ended
     return found
 
 
 def _sockets() -> set[str]:
-    numbers = PROC / "self/fd"
     found = set()
-    for number in os.listdir(numbers) if numbers.is_dir() else []:
+    for number in os.listdir(FILES) if HAS_PROC else []:
         try:
-            target = os.readlink(numbers / number)
+            target = os.readlink(f"{FILES}/{number}")
         except OSError:
             continue  # the one for this listing
         if target.startswith("socket:"):
@@ -185,6 +188,8 @@ def pytest_configure() -> None:
     `nohup` and shells that start something in the background have some signals ignored, and every child inherits that:
     no Ctrl-C of a test would end its program. A handler, unlike SIG_IGN, is not inherited by what is started.
     """
+    if root := root_of_a_run():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root))  # for `tmp_path`
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
         number = getattr(signal, name, None)
@@ -202,7 +207,7 @@ def pytest_collection_finish() -> None:
 def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """For this runner alone; not below pytest's own, because paths of sockets must be short."""
     tmp_path_factory.getbasetemp()  # before the move: what failed tests leave there is for people to look at
-    tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t"))
+    tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t", dir=root_of_a_run()))
     WATCH.folder = tempfile.tempdir
     os.chmod(WATCH.folder, 0o755)  # some tests become another user for a moment
 

@@ -27,6 +27,25 @@ MOST_INPUT = 32_768
 MOST_SERVERS = 4
 PID_DIGITS = 10
 
+NOT_FORKED = ("atm.__main__", "atm.teamd", "atm.testing", "atm.ui.mcp", "atm.system.daemon.otlp")
+
+WHEN_NEEDED = (
+    *(
+        "_ctypes",
+        "datetime",
+        "difflib",
+        "fcntl",
+        "pwd",
+        "re",
+        "shutil",
+        "subprocess",
+        "textwrap",
+        "unicodedata",
+        "zlib",
+    ),
+)
+"""What commands import when they need it. Python may lie in a home of root's: whoever becomes another user has it."""
+
 IRRELEVANT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
@@ -80,9 +99,15 @@ class ForkServer:
             )
 
     def run(
-        self, words: list[str], environment: dict[str, str], folder: str, data: bytes, seconds: float
+        self,
+        words: list[str],
+        environment: dict[str, str],
+        folder: str,
+        data: bytes,
+        seconds: float,
+        uid: int | None = None,
     ) -> tuple[int, bytes, bytes]:
-        """Exit code, output and errors of one command."""
+        """Exit code, output and errors of one command, with our umask; as another user, if we are root."""
         assert len(data) <= MOST_INPUT
         stdin, out, err, status = os.pipe(), os.pipe(), os.pipe(), os.pipe()
         theirs = [stdin[0], out[1], err[1], status[1]]
@@ -90,7 +115,7 @@ class ForkServer:
         try:
             os.write(stdin[1], data)
             os.close(stdin[1])
-            request = json.dumps([words, environment, folder]).encode()
+            request = json.dumps([words, environment, folder, own_umask(), uid]).encode()
             _send(self._line, request, theirs)
         finally:
             for number in theirs:
@@ -110,6 +135,13 @@ class ForkServer:
     def close(self) -> None:
         self._line.close()
         self.process.wait(60)
+
+
+def own_umask() -> int:
+    """It can only be asked for by setting it; a worker has one thread."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _send(line: socket.socket, request: bytes, numbers: list[int]) -> None:
@@ -166,8 +198,8 @@ def serve(line: socket.socket) -> None:
                 if pid == 0:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    words, environment, folder = json.loads(request)
-                    become(words, environment, folder, numbers)
+                    words, environment, folder, umask, uid = json.loads(request)
+                    become(words, environment, folder, umask, uid, numbers)
                 status_of[pid] = numbers.pop()
                 os.write(status_of[pid], b"%0*d" % (PID_DIGITS, pid))
                 for number in numbers:
@@ -187,10 +219,13 @@ def _tell_ends(status_of: dict[int, int]) -> None:
         os.close(number)
 
 
-def become(words: list[str], environment: dict[str, str], folder: str, numbers: list[int]) -> NoReturn:
+def become(
+    words: list[str], environment: dict[str, str], folder: str, umask: int, uid: int | None, numbers: list[int]
+) -> NoReturn:
     """In the fork: the command, as if Python had just started for it."""
     from atm.ui.cli.main import run
 
+    os.umask(umask)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -201,6 +236,10 @@ def become(words: list[str], environment: dict[str, str], folder: str, numbers: 
     sys.stdout = open(1, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding=sys.stderr.encoding, errors=sys.stderr.errors)  # noqa: SIM115
     sys.argv = ["atm", *words]
+    if uid is not None:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
     try:
         run()  # leaves by itself
     except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a server
@@ -211,14 +250,20 @@ def become(words: list[str], environment: dict[str, str], folder: str, numbers: 
 
 
 def import_everything() -> None:
-    """Every module that a command may need, as far as it can be imported here."""
+    """
+    Every module that a command may need, as far as it can be imported here. Not what exports spans to OpenTelemetry:
+    hardly a command does, and each fork would pay for its 15 MB.
+    """
     import importlib
     import pkgutil
 
     import atm
 
+    for name in WHEN_NEEDED:
+        importlib.import_module(name)
+
     for found in pkgutil.walk_packages(atm.__path__, "atm."):
-        if not found.name.startswith(("atm.__main__", "atm.teamd", "atm.testing", "atm.ui.mcp")):
+        if not found.name.startswith(NOT_FORKED):
             try:
                 importlib.import_module(found.name)
             except ImportError:

@@ -60,17 +60,6 @@ for path, text in zip(sys.argv[2::2], sys.argv[3::2]):
 """
 )
 
-AS_VICTIM = f"""
-import os, sys
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from tests.quick_atm import import_everything
-import_everything()
-import pwd, re, shutil, subprocess, unicodedata
-from atm.ui.cli.main import run
-os.setgroups([]); os.setgid({VICTIM}); os.setuid({VICTIM})
-run()
-"""
-
 
 def thief(program: str, *words: str) -> str:
     command = [sys.executable, "-I", "-c", program, str(THIEF), *words]
@@ -80,10 +69,7 @@ def thief(program: str, *words: str) -> str:
 class Victim(Atm):
     """`atm` as a user of their own."""
 
-    fresh = True
-
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", AS_VICTIM, *words]
+    uid = VICTIM
 
 
 @pytest.fixture

@@ -33,9 +33,8 @@ def umask(request) -> Iterator[int]:
 
 
 @pytest.fixture
-def fresh(atm, umask) -> Iterator[Atm]:
-    """Each command a process of its own: a fork server that runs already has the umask of its start."""
-    atm.fresh = True
+def masked(atm, umask) -> Iterator[Atm]:
+    """Every command has that umask."""
     yield atm
     atm("daemon", "stop", code=None)  # a hook starts one too
 
@@ -139,20 +138,20 @@ def too_wide(layout: Layout, found: dict[str, tuple[str, int]], umask: int) -> d
 
 
 def test_whatever_the_umask_all_of_ours_is_private_and_nothing_shared_is_wider_than_documented(
-    fresh: Atm, layout: Layout, umask: int
+    masked: Atm, layout: Layout, umask: int
 ) -> None:
-    fresh.team()
-    mail(fresh)
-    board(fresh)
-    settings(fresh)
+    masked.team()
+    mail(masked)
+    board(masked)
+    settings(masked)
     made_by_claude = {".claude/teams/" + SESSION + end for end in ("", "/config.json", "/inboxes")}
-    session_team(fresh)
-    roster(fresh)
-    fresh("daemon", "start")
-    running = modes(fresh.home)
-    loose = _loose(fresh)
-    fresh("daemon", "stop")
-    found = {**running, **modes(fresh.home)}
+    session_team(masked)
+    roster(masked)
+    masked("daemon", "start")
+    running = modes(masked.home)
+    loose = _loose(masked)
+    masked("daemon", "stop")
+    found = {**running, **modes(masked.home)}
     for name in made_by_claude:
         del found[name]
     assert too_wide(layout, found, umask) == {}
@@ -174,19 +173,19 @@ def test_whatever_the_umask_all_of_ours_is_private_and_nothing_shared_is_wider_t
 
 @pytest.mark.parametrize("umask", [0o000], indirect=True, ids=oct)
 def test_a_home_that_a_former_version_left_open_is_closed_by_use_or_by_doctor(
-    fresh: Atm, layout: Layout, umask: int
+    masked: Atm, layout: Layout, umask: int
 ) -> None:
-    fresh.team()
+    masked.team()
     heartbeats = Path(layout.heartbeats("crew"))
     for path in (Path(layout.config_root), Path(layout.state_root), heartbeats):
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o777)
-    found = [each["path"] for each in _loose(fresh)]
+    found = [each["path"] for each in _loose(masked)]
     assert sorted(found) == sorted([layout.config_root, layout.state_root, layout.heartbeats("crew")])
-    fresh("teams", "add-member", "crew", "cat")
-    assert [each["path"] for each in _loose(fresh)] == [layout.config_root, layout.heartbeats("crew")]
-    fresh("doctor", "--fix", code=None)
-    assert _loose(fresh) == []
+    masked("teams", "add-member", "crew", "cat")
+    assert [each["path"] for each in _loose(masked)] == [layout.config_root, layout.heartbeats("crew")]
+    masked("doctor", "--fix", code=None)
+    assert _loose(masked) == []
     assert stat.S_IMODE(heartbeats.stat().st_mode) == 0o700
 
 

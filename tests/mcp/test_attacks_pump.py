@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.chaos import LONG
 from tests.mcp.conftest import INITIALIZE, Spoken, claim
 from tests.mcp.test_attacks_lines import ODD, line
 
@@ -122,6 +123,10 @@ def resident(pid: int) -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+CALLS, CONNECTIONS = (4000, 200) if LONG else (2000, 100)
+
+
+@pytest.mark.campaign
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_thousands_of_calls_and_hundreds_of_connections_leave_no_memory_behind(daemon, room, speak):
     """
@@ -158,9 +163,9 @@ def test_thousands_of_calls_and_hundreds_of_connections_leave_no_memory_behind(d
             connect(0)
 
     connect(1000)
-    assert any(grown_by(lambda: connect(4000)) < 4 << 20 for _ in range(3))
+    assert any(grown_by(lambda: connect(CALLS)) < CALLS << 10 for _ in range(3))
     many(100)
-    assert any(grown_by(lambda: many(200)) < 6 << 20 for _ in range(3))
+    assert any(grown_by(lambda: many(CONNECTIONS)) < CONNECTIONS * 30 << 10 for _ in range(3))
 
 
 def test_mail_cancelled_while_it_is_read_is_read_later(shared, speak):

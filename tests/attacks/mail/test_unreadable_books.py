@@ -152,28 +152,10 @@ class TestWords:
 # As another user, in a home in which root has left files.
 
 
-AS_STRANGER = f"""
-import os, sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from tests.quick_atm import import_everything
-import_everything()
-import datetime, difflib, pwd, re, shutil, subprocess, textwrap, unicodedata, zlib
-from atm.ui.cli.main import run
-uid = int(sys.argv.pop(1))
-os.setgroups([]); os.setgid(uid); os.setuid(uid)
-run()
-"""
-"""Python may lie in a home of root's, where nobody else may go: so all of it is loaded before root becomes a user."""
-
-
 class Stranger(Atm):
     """`atm` as a user who is not root, in a home of their own."""
 
-    fresh = True
     uid = 61_234
-
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", AS_STRANGER, str(self.uid), *words]
 
 
 @pytest.fixture
