@@ -222,3 +222,13 @@ def test_doctor_names_waiting_work_of_somebody_who_vanished_and_what_releases_it
     (command,) = advice(crew, "departed-owner")
     crew(*command.split()[1:])
     assert task(crew)["owner"] is None
+
+
+def test_doctor_names_work_that_was_given_to_somebody_who_vanished_and_what_gives_it_to_the_lead(crew):
+    crew("tasks", "add", "work", "--owner", "bob", "--as", "human")
+    assert advice(crew, "departed-owner") == []
+    vanishes(crew)
+    (command,) = advice(crew, "departed-owner")
+    crew(*command.split()[1:])
+    assert advice(crew, "departed-owner") == []
+    assert task(crew)["owner"] not in ("bob", None)

@@ -39,7 +39,8 @@ from atm.services.mail.spooling import drain
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
-from atm.services.worksync.nudges import dispatch, outbox, plan
+from atm.services.worksync.ladders import outbox
+from atm.services.worksync.nudges import dispatch, plan
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import known_status, look_at, reconcile
 from atm.services.worksync.reports import ReportAnswer, note_intent, replay, submit

@@ -247,6 +247,7 @@ class Crew(Stage):
 
     def plan_only(self, member: str) -> None:
         """As a daemon leaves it that dies before it sends: the item waits."""
+        until(lambda: self.label(member) == "Needs sync", LONG, lambda: self.trouble(member))  # its mail is not new
         looks = reconcile(self.syncroom, self.team, {member: "manual_refresh"})
         (planned,) = plan(self.syncroom, find_team(self.room, self.team), looks)
         assert planned.outcome == "new"

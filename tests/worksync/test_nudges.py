@@ -105,7 +105,7 @@ def test_a_busy_agent_is_left_in_peace_until_it_is_idle(crew: Crew) -> None:
     crew.assign("ann")
     crew.until_state("ann", "suppressed_busy")
     crew.looked_again("ann", 1)
-    assert crew.nudge("ann", code=3)["why"].endswith("is busy (tool_active).")
+    assert crew.nudge("ann", code=3)["why"].endswith("is busy: a turn or a tool call is going on.")
     assert (crew.nudges("ann"), crew.outbox()) == ([], [])
     gate.touch()
     until(lambda: ann.rows("turn-end"))
@@ -130,7 +130,7 @@ def test_an_agent_that_waits_for_a_permission_is_not_nudged(crew: Crew) -> None:
     crew.until_state("ann", "suppressed_busy")
     crew.looked_again("ann")
     assert crew.nudges("ann") == []
-    assert crew.nudge("ann", code=3)["why"].endswith("is busy (awaits_permission).")
+    assert crew.nudge("ann", code=3)["why"].endswith("is busy: it waits for a person's permission.")
     ann.prompt("1")
     one_more_turn(ann)
     crew.until_nudged("ann")
@@ -201,7 +201,7 @@ def test_a_lease_that_ran_out_needs_sync_again_without_a_second_plain_nudge(alon
     alone.until_state("ann", "needs_sync")
     alone.looked_again("ann")
     assert len(alone.nudges("ann")) == 1
-    assert alone.nudge("ann", code=3)["why"] == "No nudge: nudged_already."
+    assert alone.nudge("ann", code=3)["code"] == "nudged_already"
     assert alone.report("ann", "still_working")["ok"] is True
     assert alone.label("ann") == "Working"
 
@@ -220,6 +220,15 @@ def test_who_stays_stuck_is_reminded_and_after_four_the_lead_hears_of_it_once(al
     alone.looked_again("ann", 1)
     assert (len(alone.nudges("ann")), len(alone.nudges("lena"))) == (4, 1)
     assert "ann was reminded 4 times" in alone.nudges("lena")[0]["text"]
+    assert alone.label("ann") == "Paused"
+    assert alone.nudge("ann", code=3)["code"] == "paused"
+    assert "`atm sync nudge ann --again` begins anew" in alone.atm("status", alone.team).out
+    (team,) = alone.run("lena", "snapshot", "--team", alone.team)["teams"]
+    (shown,) = [one for one in team["members"] if one["name"] == "ann"]
+    assert (shown["sync"]["paused"], shown["sync"]["liftedBy"]) == (True, "atm sync nudge ann --again")
+    assert alone.run("lena", "sync", "nudge", "ann", "--again")["nudged"] is True
+    assert alone.label("ann") == "Needs sync"
+    alone.until_nudged("ann", 5)
 
 
 @proves("R002-8.0-73")
@@ -286,15 +295,17 @@ def test_a_nudge_by_hand_keeps_every_guard(alone: Crew) -> None:
     alone.assign("ann")
     refused = alone.nudge("ann", by="bob", code=1)
     assert refused["error"]["code"] == "not-allowed"
-    assert alone.nudge("bob", code=3)["why"] == "No nudge is due. Nothing waits for this member."
+    assert alone.nudge("bob", code=3)["why"] == "No nudge. Nothing waits for bob."
     assert alone.nudge("ann")["nudged"] is True
-    assert alone.nudge("ann", code=3)["why"] == "No nudge: nudged_already."
+    assert alone.nudge("ann", code=3)["code"] == "nudged_already"
     alone.house.start_daemon()
     alone.looked_again("ann")
     assert len(alone.nudges("ann")) == 1
     alone.assign("bob", "Write its tests")
     alone.report("bob", "still_working")
-    assert alone.nudge("bob", code=3)["why"].startswith("No nudge is due. Member reported still_working")
+    assert alone.nudge("bob", code=3)["why"].startswith(
+        "No nudge. bob reported that it works on 1 task; atm waits until "
+    )
 
 
 def test_many_nudges_at_once_beside_the_daemon_are_one(crew: Crew) -> None:

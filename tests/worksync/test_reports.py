@@ -154,7 +154,7 @@ def test_a_question_on_the_board_changes_the_agenda_and_the_daemon_notices(crew:
 def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Crew) -> None:
     crew.assign("ann", "A secret subject")
     bob = crew.mcp("bob")
-    own = block(bob)
+    own = bob.call("member_work_sync_status")["structuredContent"]
     theirs = {**own, "agendaFingerprint": crew.fingerprint("ann")}
     token = crew.run("ann", "sync", "agenda")["reportToken"]
     for who, seen, reason in (
@@ -168,7 +168,7 @@ def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Cre
         assert (answer["ok"], answer["reason"]) == (False, reason)
         assert "currentAgendaFingerprint" not in answer
         assert "secret" not in str(answer)
-    assert (crew.intents(), crew.label("ann")) == ([], "Needs sync")
+    assert (crew.intents(), crew.has_lease("ann")) == ([], False)
 
 
 @proves("R002-8.0-25", "R002-8.0-71", "R002-8.4.2-01", "R002-26-25")

@@ -100,7 +100,7 @@ def test_as_long_as_too_little_was_observed_nobody_is_nudged(alone: Crew) -> Non
     assert (alone.nudges("ann"), alone.outbox()) == ([], [])
     ready = alone.run("lena", "sync", "metrics")["phase2Readiness"]
     assert (ready["state"], ready["reasons"]) == ("collecting_shadow_data", ["too_few_evaluations"])
-    assert alone.nudge("ann", code=3)["why"] == "No nudge: phase2_not_ready."
+    assert alone.nudge("ann", code=3)["code"] == "phase2_not_ready"
 
 
 # Looking.
@@ -140,7 +140,8 @@ def test_whoever_watches_sees_every_change(crew: Crew) -> None:
     until(lambda: labels()[-1] == "Unknown", LONG, labels)
     crew.resume_team()
     until(lambda: labels()[-1] == "Synced", LONG, labels)
-    assert labels() == ["Synced", "Needs sync", "Working", "Synced", "Unknown", "Synced"]
+    since_quiet = labels()[labels().index("Needs sync") :]  # before that ann is busy with the mail about its task
+    assert (labels()[0], since_quiet) == ("Synced", ["Needs sync", "Working", "Synced", "Unknown", "Synced"])
 
 
 @proves("R002-3.1-09", "R002-3.3-04", "R002-6-12", "R002-13.1-14", "R002-16.6-17", "R002-20.5-03", "R002-21-15")

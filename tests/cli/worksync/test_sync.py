@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,12 @@ FOLDER = ".claude/teams/crew/.member-work-sync"
 
 
 @pytest.fixture
-def sync(room, quickly, atm) -> Callable[..., Any]:
-    """`atm sync …` in this process, for the team `crew` of ann and bob; its exit code is checked (None: any)."""
+def sync(room, quickly, atm, configure) -> Callable[..., Any]:
+    """
+    `atm sync …` in this process, for the team `crew` of ann and bob; its exit code is checked (None: any). Nobody is
+    busy with the mail that a new task brings.
+    """
+    configure(worksync={"quiet_seconds": 0})
     atm.environment["ATM_DAEMON_AUTOSTART"] = "0"
 
     def run(*words: str, code: int | None = 0, me: str = "", team: str = "crew") -> Any:
@@ -133,6 +138,8 @@ def test_ones_own_agenda_has_what_a_report_needs(sync, work):
     said = sync("agenda", me="ann").out
     assert found["agendaFingerprint"] in said
     assert "the parser" in said
+    assert "wrs:v1." not in said, "three hundred characters are shown to whoever asks for them"
+    assert "wrs:v1." in sync("agenda", "--token", me="ann").out
 
 
 @proves("R002-13.1-21")
@@ -176,7 +183,7 @@ def test_metrics_say_that_it_is_too_early(sync, work):
     work("ann")
     found = sync("metrics", "--json").json
     assert found["phase2Readiness"]["state"] == "collecting_shadow_data"
-    assert "collecting_shadow_data" in sync("metrics").out
+    assert sync("metrics").out.startswith("No nudges yet: atm first observes the team.")
 
 
 def test_a_stopped_team_is_unknown_and_says_so(sync, work, quickly):
@@ -246,6 +253,9 @@ def test_a_token_does_where_no_launcher_vouches(sync, work, syncroom):
     mine = agenda(sync)
     words = ["report", "still_working", "--fingerprint", mine["agendaFingerprint"], "--as", "ann", "--json"]
     assert sync(*words, code=1).json["reason"] == "identity_untrusted"
+    told = sync(*words[:-1], code=1).out
+    assert "Set ATM_TEAM=crew and ATM_IDENTITY=ann" in told
+    assert "`atm sync agenda --as ann --token`" in told
     assert sync(*words, "--token", mine["reportToken"]).json["pendingValidation"] is True
     assert replay(syncroom, "crew") == 1
 
@@ -260,7 +270,7 @@ def test_a_report_for_another_is_refused_reveals_nothing_and_leaves_nothing(sync
         done = sync(*words, *more, "--json", me="bob", code=1)
         assert done.json["reason"] == "identity_mismatch"
         assert "secret" not in done.out
-    assert "identity_mismatch" in sync(*words, me="bob", code=1).out
+    assert sync(*words, me="bob", code=1).out.startswith("Not accepted: ATM_IDENTITY says that you are not ann.")
     assert contents(atm.home / ".claude") == before
 
 
@@ -350,7 +360,8 @@ def test_a_nudge_that_is_not_due_is_not_sent_and_says_why(sync, work, atm):
     work("ann")
     done = sync("nudge", "ann", "--as", "human", "--json", code=3)
     assert done.json["nudged"] is False
-    assert "phase2_not_ready" in done.json["why"]
+    assert done.json["code"] == "phase2_not_ready"
+    assert done.json["why"].startswith("No nudge: ann is left alone, because the team is still being observed")
     assert "Nothing waits" in sync("nudge", "bob", "--as", "human", code=3).out
     assert all(row.get("messageKind") is None for row in atm.rows("ann"))
 
@@ -373,10 +384,44 @@ def test_every_guard_holds_for_a_boss_too(sync, work, atm, syncroom, open_gate, 
     replay(syncroom, "crew")
     assert "No nudge" in sync("nudge", "ann", "--as", "human", code=3).out
     work("bob", "waits", "--depends-on", "1")
-    assert "only waits" in sync("nudge", "bob", "--as", "human", code=3).out
+    assert "nothing to do but wait for others" in sync("nudge", "bob", "--as", "human", code=3).out
     quickly("teams", "state", "crew", "stopped", "--by", "human")
     assert "does not run" in sync("nudge", "ann", "--as", "human", code=3).out
     assert [row for row in atm.rows("ann") + atm.rows("bob") if row.get("messageKind")] == []
+
+
+MACHINERY = ("lease", "shadow", "phase", "kept", "fingerprint_", "needs_sync", "suppressed", "payload", "churn")
+
+
+def test_no_word_of_the_machinery_is_in_what_people_read(sync, work, syncroom, atm, open_gate):
+    """Codes are in --json."""
+    work("ann")
+    said = [sync(*words, me="ann").out for words in (["status"], ["agenda"], ["metrics"], ["diagnose", "ann"])]
+    for _ in range(3):
+        said.append(sync("nudge", "ann", "--as", "human", code=None).out)
+    said += [sync(*words).out for words in (["status"], ["metrics"], ["diagnose", "ann", "--as", "human"])]
+    report(sync)
+    replay(syncroom, "crew")
+    said += [sync("status").out, sync("nudge", "ann", "--as", "human", code=3).out, sync("watch", "--for", "0.2").out]
+    mine = agenda(sync)
+    words = ["report", "caught_up", "--fingerprint", mine["agendaFingerprint"]]
+    said += [sync(*words, me="ann", code=None).out, sync(*words, "--as", "bob", me="ann", code=1).out]
+    found = [(word, text) for text in said for word in MACHINERY if word in text.casefold()]
+    assert found == []
+    tables = [sync(*words, me="ann").out for words in (["status"], ["agenda"], ["metrics"], ["diagnose", "ann"])]
+    assert [line for text in tables for line in text.splitlines() if len(line) > 80 and "agenda:v1:" not in line] == []
+
+
+def test_whoever_was_nudged_and_has_not_reported_is_told_with_times(sync, work, open_gate):
+    work("ann")
+    sync("nudge", "ann", "--as", "human")
+    assert re.search(
+        r"ann was nudged a moment ago and has not reported; atm waits until \d\d:\d\d\.", sync("status").out
+    )
+    again = sync("nudge", "ann", "--as", "human", "--json", code=3).json
+    assert (again["code"], again["nudged"]) == ("nudged_already", False)
+    assert again["why"].startswith("No nudge. ann was nudged a moment ago and has not reported; atm waits until")
+    assert sync("nudge", "ann", "--again", "--as", "human", "--json", code=3).json["code"] == "nudged_already"
 
 
 # Trouble with the files.

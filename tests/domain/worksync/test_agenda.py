@@ -13,7 +13,7 @@ from atm.domain.board import reviews
 from atm.domain.board.dependencies import Board
 from atm.domain.board.reviews import Reviewer, current_reviewer
 from atm.domain.board.tasks import Card, Change, Stamp, Task
-from atm.domain.worksync.agenda import BROKEN, LONGEST_SHOWN, MOST_SHOWN, Agenda, build_agendas
+from atm.domain.worksync.agenda import BROKEN, LONGEST_SHOWN, MOST_SHOWN, NO_OWNER, NO_REVIEWER, Agenda, build_agendas
 from atm.formats.board.task import apply, decode_task
 from atm.formats.files.json_record import encode, to_bytes
 
@@ -30,10 +30,15 @@ FAILED = card(4, status="in_progress", outcome="failed")
 
 
 def agendas(
-    *cards: Card, reviewers: dict[str, Reviewer] | None = None, gone: tuple[Card, ...] = (), members=MEMBERS, lead=LEAD
+    *cards: Card,
+    reviewers: dict[str, Reviewer] | None = None,
+    gone: tuple[Card, ...] = (),
+    members=MEMBERS,
+    lead=LEAD,
+    departed: tuple[str, ...] = (),
 ) -> dict[str, Agenda]:
     board = Board({one.number: one for one in cards}, {one.number: one for one in gone})
-    return build_agendas(board, "crew", members, lead, reviewers or {})
+    return build_agendas(board, "crew", members, lead, reviewers or {}, departed)
 
 
 def turns(found: dict[str, Agenda], task: str = "1") -> dict[str, tuple[str, str]]:
@@ -546,3 +551,42 @@ def test_an_item_is_only_ever_the_owners_the_reviewers_or_the_leads_and_there_is
             assert item.assignee == name
             assert not task.is_finished
             assert not task.problem
+
+
+# Orphans: whom they wait for will never come.
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"status": "pending"},
+        {"status": "in_progress"},
+        {"status": "in_progress", "needs": "lead"},
+        {"status": "in_progress", "plan": "submitted"},
+        {"status": "pending", "blocked_by": ("2",)},
+        {"status": "pending", "blocked_by": ("99",)},
+        {"status": "in_progress", "review": "changes_requested"},
+    ],
+    ids=str,
+)
+def test_a_task_whose_owner_is_not_in_the_team_is_the_leads_whatever_it_waits_for(facts):
+    found = agendas(card(1, owner="Zed", **facts), OPEN, departed=("zed",))
+    assert turns(found) == {"boss": WORK}
+    (item,) = found["boss"].items
+    assert (item.reason, item.only_waits) == (NO_OWNER, False)
+    assert any("#1 belongs to Zed, who is not in the team" in text for text in found["boss"].diagnostics)
+
+
+def test_a_review_by_somebody_who_is_not_in_the_team_is_the_leads_and_the_owner_reads_why():
+    in_review = card(1, **MINE, review="review", reviewer="zed")
+    found = agendas(in_review, reviewers={"1": Reviewer("zed", opened_by="e1")}, departed=("zed",))
+    assert turns(found) == {"boss": TO_REVIEW}
+    assert found["boss"].items[0].reason == NO_REVIEWER
+    for name in ("boss", "ann"):
+        assert found[name].diagnostics == ["#1 waits for a review by zed, who is not in the team"]
+
+
+def test_a_reviewer_who_is_there_reviews_the_work_of_an_owner_who_is_not():
+    in_review = card(1, status="in_progress", owner="zed", review="review", reviewer="bob")
+    found = agendas(in_review, reviewers={"1": Reviewer("bob")}, departed=("zed",))
+    assert turns(found) == {"bob": TO_REVIEW}

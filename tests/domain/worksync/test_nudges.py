@@ -31,9 +31,11 @@ from atm.domain.worksync.nudges import (
     RECOVERY_AFTER,
     RETRYABLE,
     REVIVED,
+    REWORDED,
     STATES,
     SUPERSEDED,
     TERMINAL,
+    Ladder,
     Nudge,
     backoff,
     claim,
@@ -41,8 +43,8 @@ from atm.domain.worksync.nudges import (
     ensure,
     is_due,
     is_still_held,
+    ladder,
     message_id,
-    next_rung,
     nudge_id,
     payload_for,
     rate_limited_until,
@@ -63,6 +65,10 @@ def nudge(
 
 def sent(at: float, rung: str = PLAIN, **other: Any) -> Nudge:
     return nudge(DELIVERED, rung=rung, delivered=at, updated=at, **other)
+
+
+def next_rung(had: list[Nudge], member: str, fingerprint: str, accepted_at: float | None, now: float) -> str:
+    return ladder(had, member, fingerprint, accepted_at, now).rung
 
 
 class TestKeysAndPayload:
@@ -142,10 +148,19 @@ class TestStates:
             assert (found.updated, found.last_error, found.next_attempt) == (NOW + 5, "", None)
 
     @proves("R002-1-35", "R002-15.2-03")
-    @pytest.mark.parametrize("status", STATES)
-    def test_the_same_key_for_another_payload_is_a_conflict_and_nothing_changes(self, status):
-        existing = nudge(status)
-        assert ensure(existing, nudge(payload_hash="other"), NOW) == (CONFLICT, existing)
+    @pytest.mark.parametrize(("status", "outcome"), [(CLAIMED, CONFLICT), (DELIVERED, KEPT), (TERMINAL, KEPT)])
+    def test_the_same_key_in_other_words_changes_nothing_that_is_being_sent_was_sent_or_given_up(self, status, outcome):
+        existing = nudge(status, last_error="message_conflict")
+        assert ensure(existing, nudge(payload_hash="other"), NOW) == (outcome, existing)
+
+    @pytest.mark.parametrize("status", [PENDING, RETRYABLE, SUPERSEDED, TERMINAL])
+    def test_what_was_never_sent_is_superseded_by_the_words_of_a_later_version(self, status):
+        """One that was given up for its words alone, too: it would be silent about that agenda for ever."""
+        existing = nudge(status, generation=3, inserting=True, last_error="payload_conflict", next_attempt=NOW + HOUR)
+        said, found = ensure(existing, nudge(payload_hash="other"), NOW + 5)
+        assert (said, found.status, found.payload_hash, found.next_attempt) == (REWORDED, PENDING, "other", None)
+        assert (found.generation, found.inserting) == (3, True), "an insert that may have been made is not forgotten"
+        assert ensure(found, nudge(payload_hash="other"), NOW + 6) == (KEPT, found)
 
     def test_a_new_one_begins_now(self):
         said, found = ensure(None, nudge(created=0.0, updated=0.0), NOW)
@@ -328,6 +343,36 @@ class TestLadder:
         had = [sent(at, f"recovery-{n}") for n, at in enumerate(times)]
         accepted_at = times[answered - 1] if answered else None
         assert next_rung(had, "ann", "F", accepted_at, NOW) == rung
+
+    @pytest.mark.parametrize(("resumed", "rung"), [(-4 * HOUR, ESCALATION), (60.0, "recovery-4"), (DAY, ESCALATION)])
+    def test_whoever_ends_a_pause_begins_the_count_anew_at_once(self, resumed, rung):
+        """Not by a word that was said before these nudges, nor by one from the future."""
+        had = [sent(NOW - n * HOUR, f"recovery-{n}") for n in range(4)]
+        found = ladder(had, "ann", "F", None, NOW + 120, resumed_at=NOW + resumed)
+        assert (found.rung, found.is_paused) == (rung, rung == ESCALATION)
+
+    def test_after_a_pause_was_ended_there_are_four_more_and_not_one_after_another(self):
+        had, at = [sent(NOW - n * HOUR, f"recovery-{n}") for n in range(4)], NOW + 1
+        rungs = []
+        for _ in range(9):
+            found = ladder(had, "ann", "F", None, at, resumed_at=NOW + 1)
+            rungs.append(found.rung)
+            if found.allows_nudge:
+                had.append(sent(at, found.rung))
+            at += RECOVERY_AFTER / 2
+        assert [rung for rung in rungs if rung] == [*(f"recovery-{n}" for n in (4, 5, 6, 7)), *[ESCALATION] * 2]
+        assert rungs[1::2][:3] == [""] * 3
+
+    def test_it_tells_how_many_there_were_when_the_last_was_and_when_another_may_come(self):
+        assert ladder([], "ann", "F", None, NOW) == Ladder(PLAIN, 0, None, None)
+        found = ladder([sent(NOW - 60)], "ann", "F", None, NOW)
+        assert found == Ladder("", 1, NOW - 60, NOW - 60 + RECOVERY_AFTER)
+        assert not found.allows_nudge
+
+    def test_whoever_bears_the_name_of_one_who_left_begins_with_the_first_rung(self):
+        had = [sent(NOW - n * HOUR, f"recovery-{n}", created=NOW - n * HOUR) for n in range(4)]
+        assert ladder(had, "ann", "F", None, NOW + 60).is_paused
+        assert ladder(had, "ann", "F", None, NOW + 60, joined_at=NOW + 30) == Ladder()
 
     def test_an_item_that_was_delivered_is_not_wanted_twice(self):
         """Whatever the ladder says, the key decides."""

@@ -10,7 +10,7 @@ from tests.proving import proves
 
 from atm.domain.worksync.readiness import BLOCKED, COLLECTING, READY, Thresholds, assess
 from atm.domain.worksync.statuses import MOST_HISTORY, Counters, MemberStatus, ReportRecord
-from atm.domain.worksync.transitions import ADDED, REMOVED, Transition
+from atm.domain.worksync.transitions import ADDED, DECIDED, REMOVED, Transition
 
 NOW = 1_790_000_000.0
 HOUR, MINUTE = 3600.0, 60.0
@@ -124,10 +124,24 @@ class TestChurn:
         found = assess([status(transitions=moves("a", "b", "c", every=every, reasons=()))], NOW)
         assert found.is_ready is is_ready
 
-    def test_it_is_the_worst_member_that_counts_and_its_worst_hour(self):
+    @proves("R002-18.1-03")
+    def test_a_member_that_is_not_stable_is_not_nudged_and_silences_nobody_else(self):
         early = [Transition("a", "b", [], (), NOW - 20 * HOUR), Transition("b", "c", [], (), NOW - 20 * HOUR + 1)]
-        calm = [status(f"m{n}") for n in range(20)]
-        assert assess([*calm, status(transitions=early)], NOW).reasons == ["fingerprint_churn_high"]
+        found = assess([status("bob"), status("Ann", transitions=early)], NOW)
+        assert (found.state, list(found.reasons), found.churn) == (READY, [], 2.0)
+        assert (found.unstable, found.is_ready_for("ann"), found.is_ready_for("bob")) == (["Ann"], False, True)
+
+    def test_a_team_in_which_nobody_is_stable_gets_no_nudges(self):
+        noisy = moves("a", "b", "c", reasons=())
+        found = assess([status("ann", transitions=noisy), status("bob", transitions=noisy)], NOW)
+        assert (found.state, found.reasons) == (BLOCKED, ["fingerprint_churn_high"])
+
+    @proves("R002-18.1-03")
+    @pytest.mark.parametrize("reason", DECIDED)
+    def test_what_people_ask_answer_and_judge_is_none_however_often_they_do(self, reason):
+        """Two rejected plans, two answered questions: the same agenda again and again."""
+        there_and_back = moves(*["a", "b"] * 10, reasons=(reason,))
+        assert assess([status(transitions=there_and_back)], NOW).is_ready
 
     @proves("R002-21-31")
     def test_what_flaps_is_churn_also_if_every_change_can_be_explained(self):

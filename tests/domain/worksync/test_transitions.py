@@ -49,7 +49,7 @@ def test_it_says_from_where_to_where_and_when():
         ([item()], [item(owner="bob")], ["owner_changed"]),
         ([item(kind="review", reviewer="ann")], [item(kind="review", reviewer="bob")], ["reviewer_changed"]),
         ([item()], [item(status="in_progress")], ["status_changed"]),
-        ([item()], [item(plan="submitted")], ["status_changed"]),
+        ([item()], [item(plan="submitted")], ["plan_changed"]),
         ([item()], [item(reviewState="changes_requested")], ["review_state_changed"]),
         ([item(historyEventIds=["e1"])], [item(historyEventIds=["e3"])], ["review_state_changed"]),
         ([item()], [item(kind="blocked_dependency", blockedByTaskIds=["2"])], ["blocker_changed"]),
@@ -59,7 +59,7 @@ def test_it_says_from_where_to_where_and_when():
         (
             [item(status="in_progress", plan="submitted", reviewState="review")],
             [item(owner="bob", needsClarification="user")],
-            ["clarification_changed", "owner_changed", "review_state_changed", "status_changed"],
+            ["clarification_changed", "owner_changed", "plan_changed", "review_state_changed", "status_changed"],
         ),
     ],
 )

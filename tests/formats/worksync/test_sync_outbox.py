@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proving import proves
 
-from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge, is_due, next_rung, rate_limited_until
+from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge, is_due, ladder, rate_limited_until
 from atm.formats.files.json_record import decode_object, encode
 from atm.formats.worksync.outbox import Intent, decode_intent, decode_nudge, encode_intent, encode_nudge
 
@@ -157,7 +157,7 @@ def test_garbage_of_every_kind_in_every_field_is_no_error_anywhere(records):
         )
         assert isinstance(is_due(one, 1_790_000_000.0), bool)
     rate_limited_until(found, "ann", 1_790_000_000.0)
-    next_rung(found, "ann", "F", None, 1_790_000_000.0)
+    ladder(found, "ann", "F", None, 1_790_000_000.0)
 
 
 INTENT_KEYS = [*encode_intent(Intent("k", "t", "m", {}, "i", 1.0, "pending", "r", 1.0))]

@@ -21,7 +21,8 @@ from atm.services.board.new_tasks import NewTask
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
-from atm.services.worksync.nudges import dispatch, outbox, plan
+from atm.services.worksync.ladders import outbox
+from atm.services.worksync.nudges import dispatch, plan
 from atm.services.worksync.reconcile import MemberLook, known_status, look_at, reconcile
 from atm.services.worksync.reports import ReportAnswer, note_intent, submit
 from atm.services.worksync.rounds import SyncRound, run_round
@@ -81,9 +82,10 @@ class Place:
         self.room.presence.beat(team, name, beat)
 
     def quiet(self, *names: str, team: str = "crew") -> None:
-        """As if they had no hooks: nothing is known of them but what the board says."""
+        """As if they had no hooks: nothing is known of them but what the board says, and their mail is read."""
         for name in names or ("ann", "bob", "cleo", LEAD):
             self.room.presence.forget(team, name)
+            self.room.inboxes.claim(team, name, lambda rows: [row for row in rows if row.sender != SENDER])
 
     def stop(self) -> None:
         advance(self.room, "crew", STOPPED, "hugo")
@@ -119,7 +121,7 @@ class Place:
         """Tasks that lena gives to somebody, who says nothing about it."""
         wishes = [NewTask(subject, owner=owner, **more) for subject in subjects]
         added = planning.add(self.boardroom, team, LEAD, wishes)
-        self.quiet(team=team)
+        self.quiet("ann", "bob", "cleo", LEAD, owner, team=team)
         return [task.id for task in added.tasks]
 
     # Work-sync.

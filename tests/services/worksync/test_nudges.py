@@ -29,8 +29,11 @@ from atm.domain.worksync.nudges import (
     TERMINAL,
 )
 from atm.domain.worksync.readiness import Thresholds
+from atm.domain.worksync.triggers import QUIET_SECONDS
 from atm.formats.files.json_record import decode_object
+from atm.formats.files.times import to_iso
 from atm.ports.files.records import OUTBOX
+from atm.services.board import reviews
 from atm.services.board import working as board
 from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.mailroom import find_recipient
@@ -40,7 +43,9 @@ from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, update_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
-from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
+from atm.services.worksync.ladders import outbox
+from atm.services.worksync.nudges import begin_anew, dispatch, next_due, plan, readiness
+from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import submit
 from atm.services.worksync.syncroom import SyncPolicy
@@ -141,17 +146,188 @@ def test_an_item_is_unique_for_team_member_and_fingerprint(busy_place):
 
 
 @proves("R002-1-35", "R002-1-38", "R002-9-39", "R002-15.2-03", "R002-16.7-48", "R002-21-38")
-def test_another_payload_under_the_same_key_is_a_conflict_and_nothing_is_sent(busy_place):
+def test_another_payload_under_the_key_of_what_is_being_sent_is_a_conflict_and_is_not_sent(busy_place):
     busy_place.plan()
-    (item,) = busy_place.items()
-    record = busy_place.syncroom.records.read("crew", OUTBOX)[item.id]
-    busy_place.put(OUTBOX, {item.id: {**record, "payloadHash": "another"}})
+    reword(busy_place, status="claimed", claimedBy="elsewhere:7", claimedAt=to_iso(busy_place.now))
     assert busy_place.plan() == ["conflict"]
-    assert busy_place.dispatch() == [(TERMINAL, "payload_conflict")]
-    for _ in range(5):
-        busy_place.passes(HOUR)
-        assert busy_place.round().dispatched == []
+    assert (busy_place.dispatch(), busy_place.nudges()) == ([], [])
+    busy_place.passes(CLAIM_SECONDS)
+    assert busy_place.dispatch() == [(SUPERSEDED, "payload_conflict")]
     assert busy_place.nudges() == []
+
+
+def reword(place: Place, **more: Any) -> None:
+    """As an item lies there that a former version has planned, in other words."""
+    place.put(OUTBOX, {id: {**one, "payloadHash": "another", **more} for id, one in _records(place).items()})
+
+
+def _records(place: Place) -> dict[str, Any]:
+    found: dict[str, Any] = place.syncroom.records.read("crew", OUTBOX)
+    return found
+
+
+@pytest.mark.parametrize(
+    "former",
+    [
+        {},
+        {"status": "failed_retryable", "lastError": "member_nudge_rate_limited"},
+        {"status": "superseded", "lastError": "stale_fingerprint"},
+        {"status": "failed_terminal", "lastError": "payload_conflict"},
+    ],
+    ids=lambda former: former.get("status", "pending"),
+)
+def test_an_upgrade_that_words_a_nudge_otherwise_mutes_nobody(busy_place, former):
+    busy_place.plan()
+    reword(busy_place, **former)
+    assert busy_place.plan() == ["reworded"]
+    assert [line["outcome"] for line in busy_place.syncroom.journal.last("crew", 1)] == ["reworded"]
+    assert busy_place.dispatch() == [(DELIVERED, "")]
+    for _ in range(3):
+        busy_place.round()
+    assert len(busy_place.nudges()) == 1
+
+
+def test_an_upgrade_after_a_nudge_was_sent_sends_it_no_second_time_and_says_nothing(busy_place):
+    until_paused(busy_place)
+    reword(busy_place)
+    lines = len(busy_place.syncroom.journal.last("crew", 100))
+    for _ in range(3):
+        busy_place.passes(RECOVERY_AFTER)
+        assert [one.outcome for one in busy_place.round().planned] == ["kept"]
+    assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (MOST_WITHOUT_REPORT, 1)
+    assert len(busy_place.syncroom.journal.last("crew", 100)) == lines
+
+
+def test_an_upgrade_between_the_insert_and_the_mark_knows_the_message_in_its_old_words(busy_place):
+    busy_place.round()
+    (item,) = busy_place.items()
+    row = next(row for row in busy_place.room.inboxes.rows("crew", "ann") if row.sender == SENDER)
+    old = replace_text(busy_place, row, "Work sync check, as it was worded before.")
+    reword(busy_place, status="pending", inserting=True, deliveredAt=None)
+    busy_place.round()
+    (item,) = busy_place.items()
+    assert (item.status, item.delivered) == (DELIVERED, pytest.approx(busy_place.now, abs=1))
+    assert busy_place.nudges() == [old]
+
+
+def replace_text(place: Place, row: Any, text: str) -> str:
+    letter = Draft(sender=SENDER, text=text)
+    other = compose(place.room, find_recipient(place.room, "crew", "ann"), letter, row.id)
+    place.room.inboxes._rows["crew", "ann"] = [other]
+    place.room.ledger.take_away("crew")
+    return str(other.text)
+
+
+# A pause, and its end.
+
+
+def until_paused(place: Place) -> None:
+    for _ in range(40):
+        place.round()
+        if place.nudges(LEAD):
+            return
+        place.passes(600)
+    raise AssertionError("nobody told the lead")
+
+
+def test_a_pause_is_shown_with_the_command_that_ends_it_and_no_nudge_is_due(busy_place):
+    assert not view(busy_place.syncroom, busy_place.team, "ann").is_paused
+    until_paused(busy_place)
+    found = view(busy_place.syncroom, busy_place.team, "ann")
+    assert (found.state, found.label, found.is_paused, found.would_nudge) == ("needs_sync", "Paused", True, False)
+    assert found.fields()["paused"] is True
+    assert found.fields()["liftedBy"] == "atm sync nudge ann --again"
+    assert "`atm sync nudge ann --again`" in found.why
+    assert "`atm sync nudge ann --again`" in busy_place.nudges(LEAD)[0]
+
+
+def test_between_two_rungs_no_nudge_is_due(busy_place):
+    busy_place.round()
+    busy_place.passes(120)
+    assert not view(busy_place.syncroom, busy_place.team, "ann").would_nudge
+    busy_place.passes(RECOVERY_AFTER)
+    assert view(busy_place.syncroom, busy_place.team, "ann").would_nudge
+
+
+def test_whoever_ends_a_pause_has_the_member_nudged_again_at_once_up_to_four_times(busy_place):
+    until_paused(busy_place)
+    assert begin_anew(busy_place.syncroom, busy_place.team, "ann")
+    busy_place.passes(HOUR)
+    busy_place.round()
+    assert len(busy_place.nudges()) == 5
+    assert not view(busy_place.syncroom, busy_place.team, "ann").is_paused
+    assert not begin_anew(busy_place.syncroom, busy_place.team, "ann"), "there is no pause to be ended"
+    for _ in range(60):
+        busy_place.passes(600)
+        busy_place.round()
+    assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (8, 1)
+    assert view(busy_place.syncroom, busy_place.team, "ann").is_paused
+
+
+def test_a_report_and_another_agenda_end_a_pause(busy_place):
+    until_paused(busy_place)
+    busy_place.report()
+    assert view(busy_place.syncroom, busy_place.team, "ann").label == "Working"
+    busy_place.passes(601)
+    assert view(busy_place.syncroom, busy_place.team, "ann").label == "Needs sync"
+    until_paused(busy_place)
+    busy_place.add("the printer")
+    assert view(busy_place.syncroom, busy_place.team, "ann").label == "Needs sync"
+
+
+def test_a_member_that_is_removed_and_added_again_begins_a_new_ladder_and_its_lead_hears_of_it(busy_place):
+    until_paused(busy_place)
+    busy_place.remove("ann")
+    busy_place.passes(600)
+    add_member(busy_place.room, "crew", Member("ann"))
+    busy_place.quiet()
+    assert view(busy_place.syncroom, busy_place.team, "ann").label == "Needs sync"
+    busy_place.round()
+    assert "Reminder" not in busy_place.nudges()[0]
+    for _ in range(20):
+        busy_place.passes(600)
+        busy_place.round()
+    assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (4, 2)
+
+
+# A member that has just reported.
+
+
+def test_a_member_that_has_just_reported_is_left_in_peace_for_a_quiet_window(busy_place):
+    """Whatever it said: it has just been told how things stand."""
+    busy_place.plan()
+    answer = busy_place.report(state="caught_up")
+    assert answer.verdict.reason == "caught_up_rejected_actionable_items_exist"
+    busy_place.passes(QUIET_SECONDS - 1)
+    assert busy_place.dispatch() == [(RETRYABLE, "busy: just_reported")]
+    assert not view(busy_place.syncroom, busy_place.team, "ann").would_nudge
+    busy_place.passes(1)
+    assert [one.outcome for one in busy_place.round().dispatched] == [DELIVERED]
+
+
+@proves("R002-18.1-03")
+def test_rejected_plans_and_answered_questions_of_one_member_silence_nobody():
+    place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0, most_would_nudges=1000.0)))
+    (mine,) = place.add("the parser")
+    place.add("the lexer", owner="bob")
+    board.claim(place.boardroom, "crew", "ann", mine)
+    for _ in range(3):
+        reviews.ask(place.boardroom, "crew", "ann", mine, "lead", "which one?")
+        place.look("ann")
+        reviews.answer(place.boardroom, "crew", LEAD, mine, "this one")
+        place.look("ann")
+        place.passes(60)
+    for _ in range(3):
+        reviews.submit_plan(place.boardroom, "crew", "ann", mine, "so and so")
+        place.look("ann")
+        reviews.reject_plan(place.boardroom, "crew", LEAD, mine, "not so")
+        place.look("ann")
+        place.passes(60)
+    place.quiet()
+    place.look("bob")
+    found = readiness(place.syncroom, "crew")
+    assert (found.state, found.unstable, found.churn) == ("shadow_ready", [], 0.0)
+    assert place.plan("ann", "bob") == ["new", "new"]
 
 
 # Dispatching: every guard once more.
@@ -757,6 +933,7 @@ def test_somebody_elses_text_under_our_id_is_a_conflict_and_is_not_overwritten(b
 
     row = compose(busy_place.room, to, Draft(sender="mallory", text="something else"), message_id(item.id))
     busy_place.room.inboxes.append("crew", "ann", [row], fresh=False)
+    busy_place.passes(QUIET_SECONDS)
     assert busy_place.dispatch() == [(TERMINAL, "message_conflict")]
     assert busy_place.nudges() == []
     assert busy_place.room.inboxes.rows("crew", "ann")[-1].text == "something else"

@@ -11,9 +11,12 @@ from atm.domain.errors import WriteRefused
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import WORKING
 from atm.domain.team.team import Member
+from atm.domain.worksync.triggers import QUIET_SECONDS
 from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, with_member
 from atm.services.board import working as board
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
 from atm.services.team.lifecycle import walk
 from atm.services.worksync.reading import block_in_words, briefing_block, diagnose, metrics, view, views
 from atm.services.worksync.reconcile import judge
@@ -352,8 +355,67 @@ def test_subjects_full_of_escape_sequences_are_shown_without_them(place):
 
 
 @proves("R002-3.4-07")
-def test_a_task_of_nobody_in_the_roster_is_in_nobodys_agenda(place):
+def test_a_task_of_nobody_in_the_roster_is_on_the_agenda_of_the_lead_alone(place):
     place.add("orphan", owner="mallory")
     board.comment(place.boardroom, "crew", LEAD, "1", "whose is it?")
     shown: Any = views(place.syncroom, place.team, place.team.names)
-    assert all(one.seen.agenda.items == [] for one in shown)
+    assert {one.member: len(one.seen.agenda.items) for one in shown if one.seen.agenda.items} == {LEAD: 1}
+    assert view(place.syncroom, place.team, LEAD).fields()["diagnostics"] == [
+        "#1 belongs to mallory, who is not in the team"
+    ]
+
+
+def test_a_script_that_is_at_work_needs_no_place_in_the_roster(place):
+    """Decision 0020: whoever is heard of does its work."""
+    place.add("its own", owner="script")
+    place.beats("script", "working")
+    assert view(place.syncroom, place.team, LEAD).fields()["actionableCount"] == 0
+
+
+# Mail that has just come.
+
+
+@proves("R002-11.2-09", "R002-11.2-13")
+def test_mail_that_has_just_come_is_given_a_quiet_window_to_be_read(busy_place):
+    assert busy_place.state() == "needs_sync"
+    send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello"))
+    found = view(busy_place.syncroom, busy_place.team, "ann")
+    assert (found.state, found.fields()["busy"], found.would_nudge) == ("suppressed_busy", "recent_activity", False)
+    busy_place.passes(QUIET_SECONDS - 1)
+    assert busy_place.state() == "suppressed_busy"
+    busy_place.passes(1)
+    assert busy_place.state() == "needs_sync"
+
+
+def test_a_flood_of_mail_to_somebody_who_reads_none_silences_nothing(busy_place):
+    states = []
+    for _ in range(6):
+        send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello"))
+        states.append(busy_place.state())
+        busy_place.passes(60)
+    assert states == [*["suppressed_busy"] * 2, *["needs_sync"] * 4]
+
+
+def test_our_own_nudge_is_no_mail_that_keeps_anybody_busy(busy_place):
+    busy_place.round()
+    assert len(busy_place.nudges()) == 1
+    assert busy_place.state() == "needs_sync"
+
+
+@proves("R002-19-04")
+def test_it_is_told_how_many_tasks_changed_since_the_last_report(busy_place):
+    def said() -> tuple[object, str]:
+        found = view(busy_place.syncroom, busy_place.team, "ann")
+        return found.fields()["changedSinceReport"], found.why
+
+    assert said() == (1, "ann has 1 task and has not reported yet.")
+    busy_place.report()
+    assert said()[0] == 0
+    busy_place.add("the printer", "the lexer")
+    assert said() == (2, "2 tasks of ann have changed since its last report.")
+    busy_place.passes(60)
+    busy_place.look()
+    assert said()[0] == 2
+    busy_place.report()
+    busy_place.passes(601)
+    assert said()[0] == 0

@@ -11,10 +11,13 @@ from atm.domain.errors import BadTask
 from atm.domain.events import TeamEvent
 from atm.domain.team.liveness import WORKING
 from atm.domain.worksync.nudges import DELIVERED, RECOVERY_AFTER
-from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, THESE, Route, route
+from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, QUIET_SECONDS, THESE, Route, route
+from atm.formats.team.team_config import without_member
+from atm.ports.files.records import OUTBOX
 from atm.services.board import reviews
 from atm.services.board import working as board
 from atm.services.worksync.rounds import MARGIN, members_of, run_round
+from atm.ui.cli.worksync.acting import came_of_it
 
 
 @proves("R002-1-50", "R002-6-13", "R002-12.1-09", "R002-15.3-02")
@@ -75,19 +78,32 @@ def test_a_stale_answer_is_corrective_and_brings_no_nudge_by_itself(busy_place):
     from atm.services.worksync.reports import submit
 
     submit(busy_place.syncroom, "crew", old, busy_place.knows("ann"))
-    assert busy_place.items() == []
-    assert len(busy_place.nudges()) == before
+    busy_place.passes(1.6)
+    done = busy_place.round()
+    assert (done.planned, done.dispatched, busy_place.items(), len(busy_place.nudges())) == ([], [], [], before)
+    assert done.again == {"ann": pytest.approx(busy_place.now - 1.6 + QUIET_SECONDS + MARGIN)}
+    busy_place.passes(QUIET_SECONDS)
+    busy_place.round()
+    assert len(busy_place.nudges()) == before + 1
 
 
 def test_telling_the_lead_is_not_called_nudging_the_member(busy_place):
-    from atm.ui.cli.worksync.acting import _came_of_it
-
     for _ in range(40):
         done = busy_place.round()
         if busy_place.nudges(LEAD):
             break
         busy_place.passes(600)
-    assert _came_of_it(done, "ann") != ("ann was nudged.", True)
+    assert came_of_it(done, "ann", "")[0] == "lead_told"
+
+
+def test_only_a_message_that_was_written_is_called_a_nudge(busy_place):
+    """The outbox was lost, and the message lies there: nobody is nudged by finding it."""
+    assert came_of_it(busy_place.round(), "ann", "")[0] == "nudged"
+    busy_place.put(OUTBOX, {})
+    busy_place.passes(QUIET_SECONDS)
+    again = busy_place.round()
+    assert [(one.outcome, one.is_new) for one in again.dispatched] == [(DELIVERED, False)]
+    assert came_of_it(again, "ann", "")[0] == "delivered_before"
 
 
 # Whom an event is about.
@@ -125,6 +141,16 @@ def test_a_task_that_is_gone_concerns_the_lead_if_somebody_waits_for_it(full):
     assert about(full, task="1", names=("ann",)) == sorted(["ann", "bob", LEAD])
     full.boardroom.tasks.delete("crew", 3)
     assert about(full, task="3") == []
+
+
+def test_a_task_of_somebody_who_is_not_in_the_team_concerns_the_lead_who_is_nudged_about_it(place):
+    place.add("the parser")
+    place.room.rosters.change("crew", lambda data: without_member(data, "ann"))  # as another program does it
+    assert about(place, task="1") == [LEAD]
+    place.passes(600)
+    done = place.round(LEAD)
+    assert [look.decision.kind for look in done.looks] == ["needs_sync"]
+    assert "#1" in place.nudges(LEAD)[0]
 
 
 @proves("R002-1-76", "R002-16.6-11", "R002-16.7-04")

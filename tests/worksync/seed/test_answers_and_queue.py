@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -431,6 +432,7 @@ def test_the_mcp_surface_knows_no_rule_of_work_sync():
 def test_a_briefing_has_the_block_of_the_seed(callers):
     callers.add("Write the parser", owner="ann", description="the whole secret story")
     callers.call("lena", "board_comment", id="1", text="a secret remark")
+    callers.room.inboxes.claim("crew", "ann", lambda rows: rows)  # it has read that, and is not busy with it
     found = callers.call("ann", "task_briefing")
     block = found["workSync"]
     assert set(block) == {
@@ -462,9 +464,10 @@ def test_work_sync_is_about_the_same_queue_as_the_briefing(callers):
 def test_who_is_caught_up_gets_one_short_line(callers):
     block = callers.call("ann", "task_briefing")["workSync"]
     assert (block["state"], block["actionableCount"]) == ("caught_up", 0)
-    assert not {"items", "instruction", "leaseExpiresAt"} & set(block)
-    line = f"Work sync: agendaFingerprint={block['agendaFingerprint']} state=caught_up actionable=0."
-    assert block_in_words(block) == line
+    assert set(block) == {"feature", "state", "agendaFingerprint", "actionableCount"}
+    assert len(json.dumps(block)) < 200, "tiny: no token, no tool, no instruction"
+    assert block_in_words(block) == "Work sync: state=caught_up."
+    assert "reportToken" in callers.call("ann", "member_work_sync_status"), "whoever asks for it gets it"
 
 
 @proves(
@@ -621,7 +624,7 @@ def files(callers: Callers) -> dict[str, bytes]:
 )
 def test_nobody_reports_over_mcp_under_another_name(callers, name, reason, has_daemon):
     callers.add("Write the secret parser", owner="ann")
-    block = callers.call("ann", "task_briefing")["workSync"]
+    block = callers.call("ann", "member_work_sync_status")
     callers.caller("ann").has_daemon = has_daemon
     said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}
     answer = callers.call("ann", "member_work_sync_report", **{**said, "from": name, "state": "still_working"})
@@ -634,7 +637,7 @@ def test_nobody_reports_over_mcp_under_another_name(callers, name, reason, has_d
 @proves("R002-10.1-04", "R002-10.1-39", "R002-13.1-44", "R002-13.2-21")
 @pytest.mark.parametrize("has_daemon", [True, False])
 def test_who_was_removed_cannot_report_over_mcp(callers, has_daemon):
-    block = callers.call("ann", "task_briefing")["workSync"]
+    block = callers.call("ann", "member_work_sync_status")
     callers.caller("ann").has_daemon = has_daemon
     remove_member(callers.room, "crew", "ann", force=True)
     said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}

@@ -105,20 +105,21 @@ def test_a_nudge_says_what_the_seed_says(busy_place):
 @proves("R002-16.2-01")
 def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
     assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome != "queued"
-    busy_place.quiet()
+    busy_place.passes(QUIET)
+    before = {row.id: row.read for row in busy_place.room.inboxes.rows("crew", "ann")}
     busy_place.round()
     busy_place.report()
     rows = busy_place.room.inboxes.rows("crew", "ann")
     assert len(busy_place.nudges()) == 1
-    assert "hello" in [row.text for row in rows]
-    assert not any(row.read for row in rows)
+    assert [row.read for row in rows if row.text == "hello"] == [False]
+    assert {row.id: row.read for row in rows} == {**before, busy_place.items()[0].message_id: False}
 
 
 @proves("R002-16.2-02", "R002-16.5-12")
 def test_mail_on_its_way_keeps_work_sync_quiet_until_it_has_arrived(busy_place):
     busy_place.room.inboxes.refuse = WriteRefused("the disk is full")
     assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
-    busy_place.quiet()
+    busy_place.room.presence.forget("crew", "ann")
     assert busy_place.state() == "suppressed_busy"
     done = busy_place.round()
     assert (done.planned, done.dispatched, busy_place.nudges()) == ([], [], [])
@@ -138,6 +139,19 @@ def test_the_end_of_a_tool_call_makes_somebody_look_after_a_quiet_window_and_not
     assert stage.looked_at() == before
     stage.live(3)
     assert (stage.looked_at(), stage.looked_at("cleo")) == (before + 1, others)
+
+
+@proves("R002-11.2.1-32")
+@pytest.mark.parametrize(("count", "windows", "whom"), [(4, 1, {"ann"}), (5, 3, {"ann", "bob", "cleo"})])
+def test_after_an_import_everybody_is_looked_at_after_a_longer_quiet_window(stage, count, windows, whom):
+    stage.live(200)
+    before = {name: stage.looked_at(name) for name in ("ann", "bob", "cleo")}
+    for number in range(count):
+        stage.hear(events.TASK_CREATED, str(number + 1), owner="ann")
+    stage.live(windows * QUIET - 2)
+    assert {name: stage.looked_at(name) for name in before} == before
+    stage.live(5)
+    assert {name for name in before if stage.looked_at(name) > before[name]} == whom
 
 
 @proves("R002-16.4-09")
@@ -568,10 +582,10 @@ def test_the_command_shows_rates_and_a_line_for_each_member(atm):
     atm("tasks", "add", "the parser", "--owner", "ann", "--as", "human")
     atm("sync", "nudge", "ann", "--as", "human", code=3)
     said = atm("sync", "metrics").out
-    assert "fingerprint churn 0.0 an hour" in said
-    assert "stale reports 0% of 0" in said
+    assert "0 changes of an agenda in an hour without a reason on the board" in said
+    assert "0% of 0 reports came too late for their agenda" in said
     heads, _, ann = said.splitlines()[-3:]
-    assert heads.split() == ["Member", "Looks", "Changes", "Accepted", "Stale", "Invalid", "Busy", "Would", "nudge"]
+    assert heads.split() == ["Member", "Looks", "Changes", "Accepted", "Too", "late", "Refused", "Busy", "Needs"]
     assert ann.split()[:3] == ["ann", "1", "0"]
 
 

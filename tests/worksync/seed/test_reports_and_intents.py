@@ -76,7 +76,7 @@ class Office(Crew):
         return self.call(who, "task_briefing")["workSync"]
 
     def words(self, who: str = "ann", **other: Any) -> dict[str, Any]:
-        seen = self.block(who)
+        seen = self.call(who, "member_work_sync_status")  # a briefing is short about whoever is caught up
         said = {key: seen[key] for key in ("agendaFingerprint", "reportToken")}
         return {"from": who, "state": "still_working", **said, **other}
 

@@ -8,7 +8,7 @@ wrong nudge costs more than a missing one. The same board gives the same agenda,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,10 @@ ASKED = ("lead", "user")
 
 BROKEN = "Task depends on something that does not exist or was deleted."
 """The lead's business (D13): nobody else can decide what becomes of it."""
+
+NO_OWNER = "The owner of this task is not in the team: it needs another one."
+NO_REVIEWER = "The reviewer of this task is not in the team: it needs another one."
+"""Orphans are the lead's business too: whom they wait for will never come."""
 
 MOST_SHOWN = 10
 LONGEST_SHOWN = 160
@@ -118,9 +122,18 @@ def _short(text: str) -> str:
 
 
 def build_agendas(
-    board: Board, team: str, members: Iterable[str], lead: str, reviewers: Mapping[str, Reviewer]
+    board: Board,
+    team: str,
+    members: Iterable[str],
+    lead: str,
+    reviewers: Mapping[str, Reviewer],
+    gone: Collection[str] = (),
 ) -> dict[str, Agenda]:
-    """The agendas of these members, in one pass over the board. `reviewers` by task id, for the tasks in review."""
+    """
+    The agendas of these members, in one pass over the board. `reviewers` by task id, for the tasks in review; `gone`
+    are names on the board whom nobody in the team bears.
+    """
+    lost = {name.casefold() for name in gone}
     names = list(dict.fromkeys(members))
     items: dict[str, list[WorkItem]] = {name.casefold(): [] for name in names}
     said: dict[str, list[str]] = {name.casefold(): [] for name in names}
@@ -128,10 +141,10 @@ def build_agendas(
     for card in _open(board):
         if card.problem:
             unreadable.append(card.id)
-        for item in _items(board, card, lead, reviewers.get(card.id)):
+        for item in _items(board, card, lead, reviewers.get(card.id), lost):
             if item.assignee.casefold() in items:
                 items[item.assignee.casefold()].append(item)
-        for name, text in _unclear(card, lead, reviewers.get(card.id)):
+        for name, text in _unclear(card, lead, reviewers.get(card.id), lost):
             if name.casefold() in said:
                 said[name.casefold()].append(text)
     return {
@@ -154,13 +167,17 @@ def _open(board: Board) -> Iterator[Card]:
             yield card
 
 
-def _items(board: Board, card: Card, lead: str, reviewer: Reviewer | None) -> Iterator[WorkItem]:
+def _items(board: Board, card: Card, lead: str, reviewer: Reviewer | None, gone: set[str]) -> Iterator[WorkItem]:
     """Who has the next move, and which."""
     if card.problem or card.status not in (PENDING, IN_PROGRESS):
         return  # not to be read, or another program's word for a status, such as deleted
     if card.review == IN_REVIEW:
         if reviewer is not None and reviewer.name:
-            yield _review(card, reviewer)
+            is_orphan = reviewer.name.casefold() in gone
+            yield _review(card, reviewer, *((lead, NO_REVIEWER) if is_orphan else ()))
+        return
+    if card.owner and card.owner.casefold() in gone:
+        yield _item(card, WORK, lead, NORMAL, NO_OWNER)  # whatever it waits for: somebody else must have it first
         return
     waits_for = board.open_blockers(card)
     broken = [id for id in waits_for if _is_broken(board, id)]
@@ -194,11 +211,15 @@ def _owned(card: Card, waits_for: Sequence[str]) -> WorkItem:
     return _item(card, WORK, card.owner, NORMAL, "Owned task is in progress.", plan=card.plan)
 
 
-def _review(card: Card, reviewer: Reviewer) -> WorkItem:
+def _review(
+    card: Card, reviewer: Reviewer, assignee: str = "", reason: str = "Task is waiting for this member review."
+) -> WorkItem:
     """A second review by the same member is another item: its cycle began with another event."""
-    reason, name = "Task is waiting for this member review.", reviewer.name or ""
+    name = reviewer.name or ""
     cycle: list[Plain] = [reviewer.opened_by] if reviewer.opened_by else []
-    return _item(card, REVIEW, name, REVIEW_REQUESTED, reason, reviewer=name.casefold(), historyEventIds=cycle)
+    return _item(
+        card, REVIEW, assignee or name, REVIEW_REQUESTED, reason, reviewer=name.casefold(), historyEventIds=cycle
+    )
 
 
 def _item(card: Card, kind: str, assignee: str, priority: str, reason: str, **facts: Plain) -> WorkItem:
@@ -208,11 +229,18 @@ def _item(card: Card, kind: str, assignee: str, priority: str, reason: str, **fa
     return WorkItem(card.id, kind, assignee, priority, reason, evidence, card.subject)
 
 
-def _unclear(card: Card, lead: str, reviewer: Reviewer | None) -> Iterator[tuple[str, str]]:
+def _unclear(card: Card, lead: str, reviewer: Reviewer | None, gone: set[str]) -> Iterator[tuple[str, str]]:
     """What could not be decided, for those whom it concerns."""
     if card.problem:
         yield lead, f"#{card.id} cannot be read: {card.problem}"
-    elif card.needs and not card.owner:
+        return
+    name = reviewer.name or "" if reviewer is not None and card.review == IN_REVIEW else ""
+    if name.casefold() in gone:
+        yield lead, f"#{card.id} waits for a review by {name}, who is not in the team"
+        yield card.owner, f"#{card.id} waits for a review by {name}, who is not in the team"
+    elif card.owner.casefold() in gone and not name:
+        yield lead, f"#{card.id} belongs to {card.owner}, who is not in the team"
+    if card.needs and not card.owner:
         yield lead, f"#{card.id} waits for an answer and has no owner"
     elif card.review == IN_REVIEW and reviewer is not None:
         for text in reviewer.diagnostics:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.team.team import is_somebody_else
 from atm.domain.worksync import leases
-from atm.domain.worksync.leases import is_in_force, lease_until
+from atm.domain.worksync.leases import CLOCK_TOLERANCE, is_in_force, lease_until
 from atm.domain.worksync.reports import STALE_FINGERPRINT
 from atm.domain.worksync.statuses import Condition
 
@@ -30,6 +30,8 @@ BUSY_REASONS = (TOOL_ACTIVE, AWAITS_PERMISSION, DELIVERY_PENDING, LAUNCHING, REC
 """Strongest first."""
 
 SYNCED, WORKING, NEEDS, BLOCKED, NOT_KNOWN = "Synced", "Working", "Needs sync", "Blocked", "Unknown"
+PAUSED = "Paused"
+"""Needs sync, and was reminded of it often enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Busy:
     reason: str = ""
     until: float | None = None
     """When that will have worn off, if nothing else happens."""
+    words: str = ""
+    """For people, where the reason alone says too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,20 @@ class Decision:
     kind: str
     reason: str
     message: str
+    """For the conditions, in the seed's words; what people read is made by `sentences`."""
     lease_until: float | None = None
     lease_state: str = ""
+
+
+def heard_until(status: MemberStatus | None, now: float, quiet: float) -> float | None:
+    """
+    Until when the last report counts as a sign of life, also a rejected one: its author has just been told how
+    things stand, and a nudge on top of that would be noise (section 16.5). None if that is over.
+    """
+    at = status.counters.last_report if status is not None else None
+    if at is None or at > now + CLOCK_TOLERANCE or now - at >= quiet:
+        return None
+    return min(at, now) + quiet
 
 
 def lease_of(

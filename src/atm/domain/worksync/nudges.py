@@ -4,7 +4,7 @@ Nudges: rare, bound to a fingerprint, written down before they are sent, and sen
 An outbox item goes through a table of states. Its key makes it unique for a team, a member and a fingerprint; the hash
 of its payload shows whether a round means something else under the same key; the generation of a claim fences off a
 dispatcher that was thought dead. There are three rungs: one plain nudge; recovery, for a member that stays stuck;
-and after four deliveries without an accepted report one word to the lead, and silence.
+and after four deliveries without an accepted report one word to the lead, and a pause that a person can end.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.identifiers import derived_id
+from atm.domain.team.team import is_somebody_else
 from atm.domain.untrusted_text import shell_words
 
 if TYPE_CHECKING:
@@ -107,13 +108,19 @@ def message_id(nudge_id: str) -> str:
     return derived_id("member-work-sync", nudge_id)
 
 
+def lift(member: str) -> str:
+    """The command that ends a pause."""
+    return f"atm sync nudge {shell_words(member)} --again"
+
+
 def payload_for(agenda: Agenda, rung: str, to: str) -> Payload:
     refs = [item.ref for item in agenda.items if not item.only_waits][:10]
     if rung == ESCALATION:
         look = f"atm sync diagnose {shell_words(agenda.member)}"
         text = (
             f"{agenda.member} was reminded {MOST_WITHOUT_REPORT} times of current work and has not reported: "
-            f"{', '.join(refs)}. It will not be reminded again of this agenda. See `{look}`."
+            f"{', '.join(refs)}. It will not be reminded again of this agenda. See `{look}`; "
+            f"`{lift(agenda.member)}` begins anew."
         )
         return Payload(to, text, refs)
     again = "" if rung == PLAIN else f" (Reminder {rung.rpartition('-')[2]}.)"
@@ -122,7 +129,9 @@ def payload_for(agenda: Agenda, rung: str, to: str) -> Payload:
 
 # The states of an item.
 
-NEW, KEPT, REVIVED, CONFLICT = "new", "kept", "revived", "conflict"
+NEW, KEPT, REVIVED, REWORDED, CONFLICT = "new", "kept", "revived", "reworded", "conflict"
+OTHER_WORDS = "payload_conflict"
+"""Why an item was given up whose words are others now: a later version says the same differently."""
 
 BUSY, COOLDOWN = "busy", "watchdog_cooldown"
 IN_PEACE = (BUSY, COOLDOWN)
@@ -135,16 +144,26 @@ def ensure(existing: Nudge | None, wanted: Nudge, now: float) -> tuple[str, Nudg
 
     One that was delivered is delivered for good. One that was superseded before it was delivered comes to life again,
     and so does one that was put off while its member was busy: whoever wants it has seen that it is not.
-    The same key with another payload is a conflict, and nothing is sent.
+    The same key with other words: what somebody is sending is a conflict, and nothing changes; what was not sent is
+    superseded by the new words, so that an upgrade mutes nobody.
     """
     if existing is None:
         return NEW, replace(wanted, created=now, updated=now)
-    if existing.payload_hash != wanted.payload_hash:
+    if existing.payload_hash != wanted.payload_hash and existing.status == CLAIMED:
         return CONFLICT, existing
+    if existing.payload_hash != wanted.payload_hash and _was_never_sent(existing):
+        again = replace(existing, status=PENDING, to=wanted.to, payload_hash=wanted.payload_hash)
+        return REWORDED, replace(again, next_attempt=None, last_error="", updated=now)
     was_in_peace = existing.status == RETRYABLE and existing.last_error.startswith(IN_PEACE)
     if existing.status == SUPERSEDED or was_in_peace:
         return REVIVED, replace(existing, status=PENDING, next_attempt=None, last_error="", updated=now)
     return KEPT, existing
+
+
+def _was_never_sent(nudge: Nudge) -> bool:
+    """Not for a reason that other words would not mend, such as a state that only a later version knows."""
+    is_given_up = nudge.status == TERMINAL and nudge.last_error != OTHER_WORDS
+    return nudge.status != DELIVERED and not is_given_up
 
 
 def is_due(nudge: Nudge, now: float) -> bool:
@@ -206,17 +225,62 @@ def rate_limited_until(nudges: Sequence[Nudge], member: str, now: float) -> floa
     return min(recent[-MOST_AN_HOUR], now) + HOUR if len(recent) >= MOST_AN_HOUR else None
 
 
-def next_rung(nudges: Sequence[Nudge], member: str, fingerprint: str, accepted_at: float | None, now: float) -> str:
-    """Which nudge may come next for this fingerprint; empty if none."""
-    delivered = [n for n in delivered_to(nudges, member) if n.fingerprint == fingerprint]
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """How far the reminders of one agenda have come."""
+
+    rung: str = PLAIN
+    """What may be sent now; empty if it is too early."""
+    sent: int = 0
+    """Nudges about this agenda since the last accepted report."""
+    last: float | None = None
+    """When the last one was delivered."""
+    next_at: float | None = None
+    """When another may come."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Often enough: the lead is told, and the member is left alone until somebody does something."""
+        return self.rung == ESCALATION
+
+    @property
+    def allows_nudge(self) -> bool:
+        return bool(self.rung) and not self.is_paused
+
+
+def ladder(
+    nudges: Sequence[Nudge],
+    member: str,
+    fingerprint: str,
+    accepted_at: float | None,
+    now: float,
+    *,
+    joined_at: float | None = None,
+    resumed_at: float | None = None,
+) -> Ladder:
+    """
+    Which nudge may come next for this fingerprint, by what was delivered to this member in this life (D26).
+
+    `resumed_at` is when somebody ended a pause: the count begins anew, at once. One in the future tells nothing.
+    """
+    delivered = [
+        one
+        for one in delivered_to(nudges, member)
+        if one.fingerprint == fingerprint and not is_somebody_else(one.created, joined_at, now)
+    ]
     if not delivered:
-        return PLAIN
-    unanswered = [n for n in delivered if accepted_at is None or (n.delivered or 0.0) > accepted_at]
-    if len(unanswered) >= MOST_WITHOUT_REPORT:
-        return ESCALATION
-    last = max(delivered[-1].delivered or 0.0, accepted_at or 0.0)
-    is_long_ago = now - last >= RECOVERY_AFTER or last - now > RECOVERY_AFTER  # the latter: a clock that was set back
-    return f"{RECOVERY}-{len(delivered)}" if is_long_ago else ""
+        return Ladder()
+    last = delivered[-1].delivered or 0.0
+    resumed = resumed_at if resumed_at is not None and resumed_at <= now else 0.0
+    times = [one.delivered or 0.0 for one in delivered]
+    unanswered = sum(at >= resumed and (accepted_at is None or at > accepted_at) for at in times)
+    if unanswered >= MOST_WITHOUT_REPORT:
+        return Ladder(ESCALATION, unanswered, last)
+    waits_since = max(last, accepted_at or 0.0)
+    is_long_ago = abs(now - waits_since) >= RECOVERY_AFTER  # also a clock that was set back
+    is_asked = resumed > waits_since
+    rung = f"{RECOVERY}-{len(delivered)}" if is_long_ago or is_asked else ""
+    return Ladder(rung, unanswered, last, None if rung else waits_since + RECOVERY_AFTER)
 
 
 def worth_keeping(nudges: Sequence[Nudge], now: float) -> set[str]:

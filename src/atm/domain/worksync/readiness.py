@@ -3,7 +3,8 @@ May nudges be sent at all? Only when the shadow figures show that they would be 
 
 Everything is counted once for each member and fingerprint (D14): a member that is stuck shows the same need at every
 look, and must not veto its own rescue. A change of a fingerprint counts as churn when the board does not explain it,
-or when the same tasks flap: back to what they were within the hour. Work that comes and goes is no churn.
+or when a status flaps: back to what it was within the hour, and nobody asked, answered or judged anything. Churn is
+judged for each member: one whose agenda is not stable is not nudged itself, and silences nobody else.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain.worksync.reports import STALE_FINGERPRINT
-from atm.domain.worksync.transitions import ADDED, REMOVED
+from atm.domain.worksync.transitions import DECIDED
 
 if TYPE_CHECKING:
     from atm.domain.worksync.statuses import MemberStatus
@@ -54,12 +55,18 @@ class Readiness:
     hours: float
     would_nudges: float
     churn: float
+    """Of the member whose agenda is least stable."""
     stale: float
     reports: int
+    unstable: Sequence[str] = ()
+    """Members whose own agenda changes without a reason: they are not nudged."""
 
     @property
     def is_ready(self) -> bool:
         return self.state == READY
+
+    def is_ready_for(self, member: str) -> bool:
+        return self.is_ready and member.casefold() not in {name.casefold() for name in self.unstable}
 
 
 def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | None = None) -> Readiness:
@@ -68,12 +75,14 @@ def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | No
     looks = sum(status.counters.reconciles for status in statuses)
     hours = max((now - status.first_seen for status in statuses if status.first_seen is not None), default=0.0) / HOUR
     nudges = _worst_hour([at for s in statuses for at in s.would_nudges.values()], now) / max(members, 1)
-    churn = max((_churn(status, now) for status in statuses), default=0.0)
+    churn = {status.member: _churn(status, now) for status in statuses}
+    unstable = [name for name, changes in churn.items() if changes >= limits.most_churn]
     stale, reports = _stale_share(statuses, now)
     lacking = _lacking(limits, members, looks, hours)
-    noisy = _noisy(limits, nudges, churn, stale, reports)
+    noisy = _noisy(limits, nudges, bool(unstable) and len(unstable) == members, stale, reports)
     state = COLLECTING if lacking else BLOCKED if noisy else READY
-    return Readiness(state, lacking or noisy, members, looks, hours, nudges, churn, stale, reports)
+    worst = max(churn.values(), default=0.0)
+    return Readiness(state, lacking or noisy, members, looks, hours, nudges, worst, stale, reports, unstable)
 
 
 def _had(status: MemberStatus) -> set[str]:
@@ -92,11 +101,11 @@ def _lacking(limits: Thresholds, members: int, looks: int, hours: float) -> list
     return found
 
 
-def _noisy(limits: Thresholds, nudges: float, churn: float, stale: float, reports: int) -> list[str]:
+def _noisy(limits: Thresholds, nudges: float, nobody_is_stable: bool, stale: float, reports: int) -> list[str]:
     found = []
     if nudges > limits.most_would_nudges:
         found.append("would_nudge_rate_high")
-    if churn >= limits.most_churn:
+    if nobody_is_stable:
         found.append("fingerprint_churn_high")
     if reports >= limits.least_reports and stale >= limits.most_stale:
         found.append("stale_report_rate_high")
@@ -122,8 +131,8 @@ def _worst_hour(times: Sequence[float], now: float) -> int:
 def _is_noise(one: Transition, all: Sequence[Transition]) -> bool:
     if not one.before:
         return False  # the first look at a member is no change
-    if ADDED in one.reasons or REMOVED in one.reasons:
-        return False  # whoever finishes one task after the other has the same empty agenda again and again
+    if any(reason in DECIDED for reason in one.reasons):
+        return False  # a second plan that is rejected, a second answer: the same agenda again, and perfect order
     flaps = any(other.before == one.after and 0 <= one.at - other.at < HOUR and other is not one for other in all)
     return flaps or not one.reasons
 

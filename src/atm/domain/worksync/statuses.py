@@ -96,6 +96,8 @@ class MemberStatus:
     first_seen: float | None = None
     needs_since: float | None = None
     """Since when it needs to sync, without a break, for this fingerprint."""
+    resumed: float | None = None
+    """When somebody ended a pause: reminders count from here."""
     trigger: str = ""
     updated: float = 0.0
     rest: Mapping[str, Plain] = field(default_factory=dict)

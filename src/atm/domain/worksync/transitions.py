@@ -4,7 +4,7 @@ Why a fingerprint changed, for people who look for noise. Never part of the fing
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from atm.domain.worksync.agenda import WorkItem
 
 ADDED, REMOVED = "task_added", "task_removed"
+REVIEWER, REVIEW, PLAN = "reviewer_changed", "review_state_changed", "plan_changed"
+BLOCKER, CLARIFICATION = "blocker_changed", "clarification_changed"
+DECIDED = (ADDED, REMOVED, REVIEWER, REVIEW, PLAN, BLOCKER, CLARIFICATION)
+"""Somebody gave, asked, answered or judged something: also the way back to what was there before is work."""
+
 _REASONS = {
     "owner": "owner_changed",
-    "reviewer": "reviewer_changed",
+    "reviewer": REVIEWER,
     "status": "status_changed",
-    "plan": "status_changed",
-    "reviewState": "review_state_changed",
-    "historyEventIds": "review_state_changed",
-    "blockedByTaskIds": "blocker_changed",
-    "needsClarification": "clarification_changed",
+    "plan": PLAN,
+    "reviewState": REVIEW,
+    "historyEventIds": REVIEW,
+    "blockedByTaskIds": BLOCKER,
+    "needsClarification": CLARIFICATION,
 }
 """Which fact of an item's evidence stands for which reason."""
 
@@ -59,6 +64,11 @@ def explain(before: str, after: str, former: Facts, now: Facts, at: float) -> Tr
     ids = sorted(changed, key=lambda id: (len(id), id))
     said = dict.fromkeys(reason for id in ids for reason in changed[id])
     return Transition(before, after, ids[:MOST_TASKS], sorted(said), at)
+
+
+def changed_since(transitions: Iterable[Transition], at: float) -> set[str]:
+    """Tasks that were named by a change after that moment."""
+    return {id for one in transitions if one.at > at for id in one.task_ids}
 
 
 def _by_task(facts: Facts) -> dict[str, dict[str, Plain]]:

@@ -5,7 +5,8 @@ whoever looks reads everything afresh.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atm.domain import events as kinds
@@ -36,6 +37,9 @@ QUIET_SECONDS = 90.0
 LONGEST_WAIT = 5
 """Quiet windows after which a member is looked at although there was no quiet."""
 
+IMPORT_TASKS, IMPORT_WAIT = 5, 3
+"""So many new tasks at once are an import: everybody is looked at, after so many quiet windows (section 11.2.1)."""
+
 ALL_MEMBERS, THESE, OF_TASK = "all_active_members", "these_members", "task_related_members"
 
 
@@ -48,6 +52,8 @@ class Route:
     scope: str
     names: tuple[str, ...] = ()
     task: str = ""
+    is_new: bool = field(default=False, compare=False)
+    """A task that was not there before."""
 
 
 def strongest(triggers: set[str]) -> str:
@@ -79,6 +85,11 @@ def route(event: TeamEvent) -> Route | None:
     return None
 
 
+def is_import(routes: Iterable[Route]) -> bool:
+    """Is this what is heard when a whole plan comes onto a board?"""
+    return len({route.task for route in routes if route.is_new}) >= IMPORT_TASKS
+
+
 def _all(event: TeamEvent) -> Route:
     return Route(event.team, CONFIG_CHANGED, ALL_MEMBERS)
 
@@ -89,4 +100,4 @@ def _route_task(event: TeamEvent) -> Route:
     said = (event.detail.get("owner"), former.get("owner"))
     names = tuple(dict.fromkeys(name for name in said if isinstance(name, str) and name))
     trigger = REVIEW_CHANGED if "review" in former else TASK_CHANGED
-    return Route(event.team, trigger, OF_TASK, names, event.subject)
+    return Route(event.team, trigger, OF_TASK, names, event.subject, event.kind == kinds.TASK_CREATED)

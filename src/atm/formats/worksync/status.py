@@ -46,6 +46,7 @@ def encode_status(status: MemberStatus) -> Record:
         "metrics": encode_counters(status.counters),
         "firstSeenAt": _iso(status.first_seen),
         "needsSyncSince": _iso(status.needs_since),
+        "nudgesResumedAt": _iso(status.resumed),
         "trigger": status.trigger,
         "updatedAt": to_iso(status.updated),
     }
@@ -72,6 +73,7 @@ def decode_status(team: str, member: str, record: Mapping[str, Plain]) -> Member
         counters=_decode_counters(object_in(record, "metrics")),
         first_seen=time_in(record, "firstSeenAt"),
         needs_since=time_in(record, "needsSyncSince"),
+        resumed=time_in(record, "nudgesResumedAt"),
         trigger=text(record, "trigger"),
         updated=time_in(record, "updatedAt") or 0.0,
         rest={key: value for key, value in record.items() if key not in _OURS},
@@ -82,7 +84,7 @@ _OURS = frozenset(
     (
         *("teamName", "memberName", "agendaFingerprint", "state", "actionableCount", "agendaSummary", "agendaFacts"),
         *("diagnostics", "latestAcceptedReport", "latestRejectedReport", "reports", "conditions", "transitions"),
-        *("wouldNudges", "metrics", "firstSeenAt", "needsSyncSince", "trigger", "updatedAt"),
+        *("wouldNudges", "metrics", "firstSeenAt", "needsSyncSince", "nudgesResumedAt", "trigger", "updatedAt"),
     )
 )
 

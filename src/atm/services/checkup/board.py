@@ -13,6 +13,7 @@ from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
     from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
 
@@ -87,10 +88,20 @@ def _departed(boardroom: Boardroom, team: Team, board: Board) -> Iterator[Findin
             what = f"#{card.id} waits for an answer, and {card.owner}, who holds it, is not in {team.name} any more"
             command = f"atm tasks release {card.id} -t {shell_word(team.name)}"
             yield Finding("departed-owner", WARNING, what, command, path)
+        elif _is_orphan(boardroom, team, card):
+            what = f"#{card.id} belongs to {card.owner}, who is not in {team.name}: nobody will begin it"
+            command = f"atm tasks assign {card.id} --to {shell_word(team.lead)} -t {shell_word(team.name)}"
+            yield Finding("departed-owner", WARNING, what, command, path)
         if is_in_review(card) and has_departed(boardroom, team, card.reviewer):
             what = f"#{card.id} waits for a review by {card.reviewer}, who is not in {team.name} any more"
             mend = partial(hand_back_departed, boardroom, team.name)
             yield Finding("departed-reviewer", WARNING, what, _release(team), path, mend)
+
+
+def _is_orphan(boardroom: Boardroom, team: Team, card: Card) -> bool:
+    """Given to somebody who is not there. What was claimed, `silent-claimant` finds."""
+    is_open = bool(card.owner) and not (card.is_finished or card.problem or card.claim_id)
+    return is_open and not is_in_review(card) and has_departed(boardroom, team, card.owner)
 
 
 def _release(team: Team) -> str:

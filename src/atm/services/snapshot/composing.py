@@ -171,7 +171,7 @@ class Snapshots:
                 "is_lead": facts.is_lead,
                 "mail": mail_fields(mail.get(name)),
                 "tasks": kept.held.get(name.casefold(), []),
-                "sync": {"state": known.state, "label": known.label, "why": known.why} if known is not None else None,
+                "sync": known.brief() if known is not None else None,
                 "agent": self._agent(team.name, facts),
             }
             rows.append(row)

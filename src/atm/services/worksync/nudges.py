@@ -30,13 +30,16 @@ from atm.domain.worksync.nudges import (
     payload_for,
 )
 from atm.domain.worksync.readiness import Readiness, assess
+from atm.domain.worksync.statuses import MemberStatus
 from atm.formats.files.json_record import RawObject, encode
 from atm.formats.files.times import from_iso
 from atm.formats.worksync.outbox import decode_nudge, encode_nudge
-from atm.formats.worksync.status import decode_status
+from atm.formats.worksync.status import decode_status, encode_status
 from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.mail.mailroom import Recipient, find_recipient
 from atm.services.mail.posting import Draft, compose, deliver
+from atm.services.team.registry import find_team
+from atm.services.worksync.ladders import ladder_of, outbox
 from atm.services.worksync.reconcile import known_status, look_at
 from atm.services.worksync.syncroom import find_running
 
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.nudges import Payload
-    from atm.services.worksync.reconcile import MemberLook
+    from atm.services.worksync.reconcile import MemberLook, Seen
     from atm.services.worksync.syncroom import SyncRoom
 
 MOST_CLAIMED = 10
@@ -62,10 +65,6 @@ def readiness(syncroom: SyncRoom, team: str) -> Readiness:
     return assess(statuses, syncroom.now(), syncroom.policy.thresholds)
 
 
-def outbox(syncroom: SyncRoom, team: str) -> list[Nudge]:
-    return [decode_nudge(id, team, record) for id, record in syncroom.records.read(team, OUTBOX).items()]
-
-
 # Planning. Only a queued reconcile does this; looking at a status never does.
 
 
@@ -79,6 +78,7 @@ class Planned:
 
 
 NOT_READY, TOO_SOON, NOBODY = "phase2_not_ready", "nudged_already", "nobody_to_tell"
+UNSTABLE, JUST_REPORTED = "fingerprint_unstable", "just_reported"
 
 
 def plan(syncroom: SyncRoom, team: Team, looks: Sequence[MemberLook]) -> list[Planned]:
@@ -91,7 +91,10 @@ def plan(syncroom: SyncRoom, team: Team, looks: Sequence[MemberLook]) -> list[Pl
         done = [Planned(look.member, NOT_READY) for look in due]
         syncroom.note(team.name, "phase2_not_ready", state=ready.state, reasons=[*ready.reasons])
         return done
-    done = [_plan_one(syncroom, team, look) for look in due]
+    done = [
+        _plan_one(syncroom, team, look) if ready.is_ready_for(look.member) else Planned(look.member, UNSTABLE)
+        for look in due
+    ]
     for one in done:
         if one.outcome not in (TOO_SOON, rules.KEPT):
             syncroom.note(team.name, "planned", one.member, outcome=one.outcome, item=one.nudge.id if one.nudge else "")
@@ -107,7 +110,7 @@ def _plan_one(syncroom: SyncRoom, team: Team, look: MemberLook) -> Planned:
         every = [decode_nudge(id, team.name, record) for id, record in records.items()]
         former = {one.id: None for one in every if _is_of_former_life(one, look, now)}
         known = [one for one in every if one.id not in former]
-        rung = _rung(known, look, now)
+        rung = ladder_of(look.seen, look.status, known).rung
         wanted = _wanted(team, look, rung) if rung else None
         if wanted is None:
             planned = Planned(look.member, NOBODY if rung else TOO_SOON)
@@ -130,12 +133,6 @@ def _is_of_former_life(nudge: Nudge, look: MemberLook, now: float) -> bool:
     return is_theirs and is_somebody_else(nudge.created, look.seen.joined_at, now)
 
 
-def _rung(known: Sequence[Nudge], look: MemberLook, now: float) -> str:
-    accepted = look.status.accepted
-    at = accepted.last_at if accepted is not None and accepted.fingerprint == look.seen.fingerprint else None
-    return rules.next_rung(known, look.member, look.seen.fingerprint, at, now)
-
-
 def _wanted(team: Team, look: MemberLook, rung: str) -> Nudge | None:
     to = look.member if rung != ESCALATION else _whom_to_tell(team, look.member)
     if not to:
@@ -154,6 +151,22 @@ def _whom_to_tell(team: Team, member: str) -> str:
     return next((one.name for one in team.members if one.kind == HUMAN and not same_name(one.name, member)), "")
 
 
+def begin_anew(syncroom: SyncRoom, team: Team, member: str) -> bool:
+    """Somebody ends a pause: reminders of this agenda count from now. False if there is none."""
+    seen, now, is_paused = look_at(syncroom, team, [member])[member], syncroom.now(), False
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        nonlocal is_paused
+        status = known_status(records, team.name, member, seen.joined_at, now) or MemberStatus(team.name, member)
+        is_paused = ladder_of(seen, status, outbox(syncroom, team.name)).is_paused
+        return {member.casefold(): encode_status(replace(status, resumed=now))} if is_paused else {}
+
+    syncroom.records.change(team.name, STATUS, change, keys=[member.casefold()])
+    if is_paused:
+        syncroom.note(team.name, "pause_ended", member)
+    return is_paused
+
+
 # Dispatching.
 
 
@@ -164,6 +177,8 @@ class Dispatched:
     nudge: Nudge
     outcome: str
     why: str = ""
+    is_new: bool = False
+    """A message was written just now."""
 
 
 def dispatch(syncroom: SyncRoom, team: str) -> list[Dispatched]:
@@ -274,33 +289,34 @@ def _revalidate(syncroom: SyncRoom, team: str, nudge: Nudge) -> Refused | Payloa
         return Refused(SUPERSEDED, "member_inactive")
     if member.kind != AGENT:
         return Refused(SUPERSEDED, "not_an_agent")
+    records = syncroom.records.read(team, STATUS, [member.name.casefold()])
+    status = known_status(records, team, member.name, member.joined_at, now)
     seen = look_at(syncroom, found, [member.name])[member.name]
     if seen.fingerprint != nudge.fingerprint:
         return Refused(SUPERSEDED, "stale_fingerprint")
-    records = syncroom.records.read(team, STATUS, [member.name.casefold()])
-    status = known_status(records, team, member.name, member.joined_at, now)
     if seen.lease(status) is not None:
         return Refused(SUPERSEDED, "valid_lease")
     if seen.agenda.only_waits:
         return Refused(SUPERSEDED, "only_waits")
-    if not readiness(syncroom, team).is_ready:
+    if not readiness(syncroom, team).is_ready_for(member.name):
         return Refused(SUPERSEDED, NOT_READY)
     if nudge.rung != ESCALATION:
-        peace = _left_in_peace(syncroom, nudge, seen.busy.reason, seen.busy.until, seen.cooldown)
+        peace = _left_in_peace(syncroom, nudge, seen, seen.heard_until(status))
         if peace is not None:
             return peace
     payload = payload_for(seen.agenda, nudge.rung, nudge.to)
-    return payload if payload.hash == nudge.payload_hash else Refused(TERMINAL, "payload_conflict")
+    return payload if payload.hash == nudge.payload_hash else Refused(SUPERSEDED, rules.OTHER_WORDS)
 
 
-def _left_in_peace(syncroom: SyncRoom, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
+def _left_in_peace(syncroom: SyncRoom, nudge: Nudge, seen: Seen, heard_until: float | None) -> Refused | None:
     now = syncroom.now()
-    if busy:
-        return Refused(
-            RETRYABLE, f"{rules.BUSY}: {busy}", max(until or 0.0, now + min(SOON, syncroom.policy.quiet_seconds))
-        )
-    if cooldown:
-        return Refused(RETRYABLE, f"{rules.COOLDOWN}: {cooldown}", now + COOLDOWN)
+    if seen.busy.reason:
+        soon = now + min(SOON, syncroom.policy.quiet_seconds)
+        return Refused(RETRYABLE, f"{rules.BUSY}: {seen.busy.reason}", max(seen.busy.until or 0.0, soon))
+    if heard_until is not None:
+        return Refused(RETRYABLE, f"{rules.BUSY}: {JUST_REPORTED}", heard_until)
+    if seen.cooldown:
+        return Refused(RETRYABLE, f"{rules.COOLDOWN}: {seen.cooldown}", now + COOLDOWN)
     limited = rules.rate_limited_until(outbox(syncroom, nudge.team), nudge.member, now)
     return Refused(RETRYABLE, "member_nudge_rate_limited", limited) if limited is not None else None
 
@@ -310,11 +326,12 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     id = message_id(nudge.id)
     to = find_recipient(syncroom.room, team, nudge.to)
     known = _known_message(syncroom, to, id)
-    joined, why = to.member.joined_at if to.member is not None else None, ""
+    joined, why = _joined_last(syncroom, to, nudge), ""
     if known is not None and is_somebody_else(from_iso(known.timestamp) or 0.0, joined, syncroom.now()):
         id, why = message_id(f"{nudge.id}:{joined}"), "a namesake who has left was nudged before"
         known = _known_message(syncroom, to, id)
-    if known is not None and payload.text not in known.text:
+    is_ours = known is not None and known.sender == SENDER and nudge.inserting  # in the words of a former version
+    if known is not None and payload.text not in known.text and not is_ours:
         return _done(syncroom, nudge, TERMINAL, id, "message_conflict")
     if known is not None:
         return _done(syncroom, nudge, DELIVERED, id, "it was there already", at=from_iso(known.timestamp))
@@ -329,7 +346,13 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     except (FileBusy, InboxFull):  # another process holds the inbox, or it takes no more: nothing was written, surely
         _settle(syncroom, nudge, lambda current, _: replace(current, inserting=False))
         raise
-    return _done(syncroom, nudge, DELIVERED, id, why)
+    return replace(_done(syncroom, nudge, DELIVERED, id, why), is_new=True)
+
+
+def _joined_last(syncroom: SyncRoom, to: Recipient, nudge: Nudge) -> float | None:
+    """What was written before whom it is for, or whom it is about, joined is about a namesake (D26)."""
+    about = find_team(syncroom.room, nudge.team).member(nudge.member)
+    return max((one.joined_at for one in (to.member, about) if one is not None and one.joined_at), default=None)
 
 
 def _done(syncroom: SyncRoom, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:

@@ -7,8 +7,8 @@ secret when the first token is given out. Every surface shows what these functio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError, NotAllowed
@@ -17,6 +17,7 @@ from atm.domain.worksync.agenda import BLOCKED_DEPENDENCY
 from atm.domain.worksync.decisions import (
     CAUGHT_UP,
     NEEDS_SYNC,
+    PAUSED,
     UNKNOWN,
     VALID_LEASE,
     Decision,
@@ -24,12 +25,17 @@ from atm.domain.worksync.decisions import (
     label,
     would_nudge,
 )
+from atm.domain.worksync.nudges import Ladder, lift
 from atm.domain.worksync.reports import STALE_FINGERPRINT
+from atm.domain.worksync.sentences import Standing, Times
+from atm.domain.worksync.statuses import MOST_FACTS
+from atm.domain.worksync.transitions import changed_since, explain, facts_of
 from atm.formats.files.times import to_iso
 from atm.formats.worksync.outbox import PENDING, decode_intent, encode_intent, encode_nudge
 from atm.formats.worksync.status import encode_counters, encode_report, encode_status
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services.worksync import nudges
+from atm.services.worksync.ladders import ladder_of, outbox
 from atm.services.worksync.reconcile import Seen, known_status, look_at
 from atm.services.worksync.syncroom import issue, running
 
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
+    from atm.domain.worksync.nudges import Nudge
     from atm.domain.worksync.statuses import MemberStatus
     from atm.services.worksync.syncroom import SyncRoom, TeamRunning
 
@@ -61,6 +68,12 @@ class View:
     decision: Decision | None = None
     status: MemberStatus | None = None
     would_nudge: bool = False
+    ladder: Ladder = field(default_factory=Ladder)
+
+    @property
+    def is_paused(self) -> bool:
+        """Reminded often enough: atm waits until the member reports, its agenda changes, or somebody begins anew."""
+        return self.state == NEEDS_SYNC and self.ladder.is_paused
 
     @property
     def state(self) -> str:
@@ -68,14 +81,51 @@ class View:
 
     @property
     def label(self) -> str:
+        if self.is_paused:
+            return PAUSED
         return label(self.state, self.decision.lease_state if self.decision is not None else "")
 
     @property
     def why(self) -> str:
-        """A sentence for people, in a neutral tone."""
-        if self.decision is None:
+        """A sentence for people, in a neutral tone. Times, and no ages: it stays the same while nothing happens."""
+        return self.said(Times())
+
+    def said(self, times: Times) -> str:
+        """The same by the reader's clock."""
+        if self.decision is None or self.seen is None:
             return f"the team does not run ({self.running.why})"
-        return self.decision.message
+        agenda, accepted = self.seen.agenda, self.status.accepted if self.status is not None else None
+        at, is_agent = accepted.last_at if accepted is not None else None, self.seen.is_agent
+        standing = Standing(agenda, self.decision, self.seen.busy, self.ladder, is_agent, at, self.changed_since_report)
+        return standing.said(times)
+
+    @property
+    def changed_since_report(self) -> int:
+        """Tasks of the agenda that are new or different since the last accepted report; all of them if none was."""
+        if self.seen is None:
+            return 0
+        status, ids = self.status, self.seen.agenda.task_ids
+        if status is None or status.accepted is None:
+            return len(ids)
+        if status.accepted.fingerprint == self.seen.fingerprint:
+            return 0
+        now = facts_of(self.seen.agenda.items[:MOST_FACTS])
+        latest = explain(status.fingerprint, self.seen.fingerprint, status.facts, now, self.seen.at)
+        # A report is a look too: what the last look has not seen came after it.
+        return len({*changed_since(status.transitions, status.accepted.last_at), *latest.task_ids} & ids)
+
+    def brief(self) -> dict[str, Plain]:
+        """How it stands, in the least that every surface shows of a member."""
+        said: dict[str, Plain] = {"state": self.state, "label": self.label, "why": self.why, "paused": self.is_paused}
+        return {**said, "liftedBy": lift(self.member)} if self.is_paused else said
+
+    def _reminders(self) -> dict[str, Plain]:
+        said: dict[str, Plain] = {"paused": self.is_paused}
+        if self.ladder.sent:
+            said["nudgesWithoutReport"] = self.ladder.sent
+        times = {"lastNudgeAt": self.ladder.last, "nextNudgeAfter": self.ladder.next_at}
+        said |= {key: to_iso(at) for key, at in times.items() if at is not None}
+        return {**said, "liftedBy": lift(self.member)} if self.is_paused else said
 
     def fields(self, *, with_agenda: bool = True) -> dict[str, Plain]:
         """As plain data, the same on every surface. The agenda itself is for its member, the lead and people."""
@@ -89,6 +139,7 @@ class View:
         }
         if self.seen is not None and self.decision is not None:
             said |= _now(self.seen, self.decision, self.would_nudge)
+            said |= {"changedSinceReport": self.changed_since_report, **self._reminders()}
         if self.status is not None:
             said |= _remembered(self.status)
         if not with_agenda:
@@ -144,8 +195,8 @@ def views(syncroom: SyncRoom, team: Team, members: list[str], board: Board | Non
     statuses = {name: _status_of(syncroom, known, team, name) for name in members}
     if not state.runs:
         return [View(team.name, name, state, status=statuses[name]) for name in members]
-    seen = look_at(syncroom, team, members, board)
-    return [_view(syncroom, team.name, name, state, seen[name], statuses[name]) for name in members]
+    seen, nudges = look_at(syncroom, team, members, board), outbox(syncroom, team.name)
+    return [_view(syncroom, team.name, name, state, seen[name], statuses[name], nudges) for name in members]
 
 
 def _status_of(
@@ -156,14 +207,22 @@ def _status_of(
 
 
 def _view(
-    syncroom: SyncRoom, team: str, name: str, state: TeamRunning, seen: Seen, status: MemberStatus | None
+    syncroom: SyncRoom,
+    team: str,
+    name: str,
+    state: TeamRunning,
+    seen: Seen,
+    status: MemberStatus | None,
+    nudges: Sequence[Nudge],
 ) -> View:
+    ladder = ladder_of(seen, status, nudges)
     decision = decide(seen.agenda, seen.lease(status), seen.busy)
     known_since = status.transitions[-1].at if status is not None and status.transitions else seen.at
     is_known = status is not None and status.fingerprint == seen.fingerprint
-    quiet = is_known and seen.at - known_since >= syncroom.policy.quiet_seconds
+    is_quiet = is_known and seen.at - known_since >= syncroom.policy.quiet_seconds
+    quiet = is_quiet and seen.heard_until(status) is None
     due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=quiet, cooldown=bool(seen.cooldown))
-    return View(team, name, state, seen, decision, status, due)
+    return View(team, name, state, seen, decision, status, due and ladder.allows_nudge, ladder)
 
 
 # The block in a briefing.
@@ -178,13 +237,19 @@ def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: b
     return block_of(syncroom, team, view(syncroom, team, member), can_report=can_report)
 
 
-def block_of(syncroom: SyncRoom, team: Team, found: View, *, can_report: bool) -> dict[str, Plain]:
-    """The same for whoever has just looked: what is said beside it is about the same agenda."""
+def block_of(
+    syncroom: SyncRoom, team: Team, found: View, *, can_report: bool, in_full: bool = False
+) -> dict[str, Plain]:
+    """
+    The same for whoever has just looked: what is said beside it is about the same agenda.
+
+    Of a member that is caught up next to nothing is said, unless its agenda was asked for (`in_full`).
+    """
     block: dict[str, Plain] = {"feature": FEATURE, "state": found.state}
     if found.seen is None or found.decision is None:
         return {**block, "why": found.why}
     block |= {"agendaFingerprint": found.seen.fingerprint, "actionableCount": len(found.seen.agenda.items)}
-    if found.state == CAUGHT_UP and not can_report:
+    if found.state == CAUGHT_UP and not (can_report and in_full):
         return block
     if found.seen.agenda.items:
         block["items"] = [*found.seen.agenda.preview()]
@@ -214,7 +279,7 @@ def _was_stale(found: View) -> bool:
 
 def block_in_words(block: Mapping[str, Plain]) -> str:
     """The same on one or two lines."""
-    if "agendaFingerprint" not in block:
+    if "agendaFingerprint" not in block or block["state"] == CAUGHT_UP:
         return f"Work sync: state={block['state']}."
     head = (
         f"Work sync: agendaFingerprint={block['agendaFingerprint']} state={block['state']} "
@@ -236,7 +301,7 @@ def metrics(syncroom: SyncRoom, team: Team) -> dict[str, Plain]:
         if status is not None:
             figures = encode_counters(status.counters, with_zeros=True)
             members.append({"member": name, "state": status.state, "metrics": figures})
-    items = nudges.outbox(syncroom, team.name)
+    items = outbox(syncroom, team.name)
     by_state: dict[str, Plain] = {
         state: sum(one.status == state for one in items) for state in sorted({one.status for one in items})
     }
@@ -252,6 +317,7 @@ def metrics(syncroom: SyncRoom, team: Team) -> dict[str, Plain]:
             "fingerprintChurnPerHour": round(ready.churn, 3),
             "staleReportRate": round(ready.stale, 3),
             "reports": ready.reports,
+            "unstable": [*ready.unstable],
         },
         "nudges": by_state,
         "members": members,
@@ -274,7 +340,7 @@ def diagnose(syncroom: SyncRoom, team: Team, member: str) -> dict[str, Plain]:
             for i in intents
             if i.member.casefold() == name and i.status == PENDING
         ],
-        "nudges": [encode_nudge(n) for n in nudges.outbox(syncroom, team.name) if n.member.casefold() == name],
+        "nudges": [encode_nudge(n) for n in outbox(syncroom, team.name) if n.member.casefold() == name],
         "readiness": nudges.readiness(syncroom, team.name).state,
         "journal": [
             line for line in syncroom.journal.last(team.name, JOURNAL_LINES) if line.get("member") in ("", member)

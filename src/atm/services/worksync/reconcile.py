@@ -21,6 +21,7 @@ from atm.domain.worksync.decisions import (
     Decision,
     conditions,
     decide,
+    heard_until,
     lease_of,
     would_nudge,
 )
@@ -54,6 +55,12 @@ class Seen:
     is_agent: bool = True
     """People and plugins have agendas too, but nobody reminds them."""
     joined_at: float | None = None
+    quiet: float = 0.0
+    """Seconds for which a sign of life counts."""
+
+    def heard_until(self, status: MemberStatus | None) -> float | None:
+        """Until when the member is left in peace because it has just reported."""
+        return heard_until(status, self.at, self.quiet)
 
     def lease(self, status: MemberStatus | None) -> ReportRecord | None:
         """The report of this very member that holds for this very agenda."""
@@ -103,7 +110,8 @@ def look_at(syncroom: SyncRoom, team: Team, members: list[str], board: Board | N
         busy = busy_state(syncroom, team, name) if agenda.items else Busy()
         member = known.get(name)
         is_agent, joined_at = (member.kind == AGENT, member.joined_at) if member is not None else (False, None)
-        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent, joined_at)
+        quiet = syncroom.policy.quiet_seconds
+        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent, joined_at, quiet)
     return seen
 
 
@@ -146,7 +154,8 @@ def known_status(
 def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> MemberLook:
     """The next status after a look. Pure."""
     decision = decide(seen.agenda, seen.lease(former), seen.busy)
-    due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=True, cooldown=bool(seen.cooldown))
+    quiet = seen.heard_until(former) is None
+    due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=quiet, cooldown=bool(seen.cooldown))
     status = next_status(former, seen, decision)
     status.trigger = trigger
     status.counters = _counted(status.counters, decision, due, seen.at)

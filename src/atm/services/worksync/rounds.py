@@ -49,6 +49,7 @@ class SyncRound:
 
 
 def run_round(syncroom: SyncRoom, team: str, members: Mapping[str, str]) -> SyncRound:
+    """Why somebody is looked at stands beside their names."""
     done = SyncRound(team)
     done.looks = reconcile(syncroom, team, members)
     if done.looks:
@@ -68,7 +69,9 @@ def _again_at(look: MemberLook) -> float | None:
         return look.decision.lease_until
     if look.decision.kind == SUPPRESSED_BUSY:
         return look.seen.busy.until
-    return look.seen.at + RECOVERY_AFTER if look.decision.kind == NEEDS_SYNC else None
+    if look.decision.kind != NEEDS_SYNC:
+        return None
+    return look.seen.heard_until(look.status) or look.seen.at + RECOVERY_AFTER
 
 
 def forget_members(syncroom: SyncRoom, team: Team) -> int:
@@ -95,7 +98,7 @@ def members_of(syncroom: SyncRoom, team: Team, routes: Iterable[Route]) -> dict[
         names = team.names if route.scope == ALL_MEMBERS else [*route.names]
         if route.scope == OF_TASK and (board is not None or syncroom.boardroom.tasks.exists(team.name)):
             board = board if board is not None else syncroom.boardroom.tasks.board(team.name).turn_around()
-            names += _of_task(board, route.task, team.lead)
+            names += _of_task(board, route.task, team)
         for name in {spelled[name.casefold()] for name in names if name.casefold() in spelled}:
             trigger = _what_beat_tells(syncroom, team, name) if route.trigger == HEARTBEAT else route.trigger
             found.setdefault(trigger, set()).add(name)
@@ -108,12 +111,13 @@ def _what_beat_tells(syncroom: SyncRoom, team: Team, member: str) -> str:
     return trigger_of_beat(last, is_by_hook=last is not None and is_by_hook(last.source))
 
 
-def _of_task(board: Board, id: str, lead: str) -> list[str]:
-    """Its owner and reviewer; whoever waits for it; and the lead, whose business broken dependencies are."""
+def _of_task(board: Board, id: str, team: Team) -> list[str]:
+    """Its owner and reviewer; whoever waits for it; and the lead, if it is an orphan or a dependency is broken."""
     card = board.cards.get(int(task_id(id))) if id.isdecimal() else None
     names = [card.owner, card.reviewer] if card is not None else []
     dependants = board.dependants(id)
     names += [dependant.owner for dependant in dependants]
-    if (card is None and dependants) or (card is not None and board.broken_blockers(card)):
-        names.append(lead)
+    is_orphan = any(name and team.member(name) is None for name in names)
+    if is_orphan or (card is None and dependants) or (card is not None and board.broken_blockers(card)):
+        names.append(team.lead)
     return [name for name in names if name]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from atm.domain.board.reviews import current_reviewer
 from atm.domain.board.tasks import REVIEW
 from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.names import is_claudes_team
+from atm.domain.mail.quotas import NOTICES
+from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.lifecycle import COMPLETE, STOPPED, UNKNOWN
 from atm.domain.team.liveness import IDLE, ONLINE, WAITING, WORKING
 from atm.domain.worksync.agenda import Agenda, build_agendas
@@ -23,6 +24,8 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
+from atm.formats.files.times import from_iso, to_iso
+from atm.services.board.leaving import has_departed
 from atm.services.team.endpoints import endpoint_of
 from atm.services.team.lifecycle import NO_FILE, life_of, standing
 from atm.services.team.presence import is_by_hook, last_beat, liveness
@@ -75,8 +78,6 @@ class SyncRoom:
 
     def note(self, team: str, event: str, member: str = "", **facts: Plain) -> None:
         """One line of the audit journal."""
-        from atm.formats.files.times import to_iso
-
         said = {key: value for key, value in facts.items() if value not in (None, "", [])}
         self.journal.note(team, {"at": to_iso(self.now()), "event": event, "member": member, **said})
 
@@ -135,7 +136,17 @@ def read_agendas(
         return {name: Agenda(team.name, name) for name in wanted}
     board = board if board is not None else tasks.board(team.name)
     reviewers = _reviewers(syncroom, team, board, {name.casefold() for name in wanted})
-    return build_agendas(board, team.name, wanted, team.lead, reviewers)
+    is_asked = bool(reviewers) or any(same_name(name, team.lead) for name in wanted)
+    gone = _departed(syncroom, team, board, reviewers) if is_asked else ()
+    return build_agendas(board, team.name, wanted, team.lead, reviewers, gone)
+
+
+def _departed(syncroom: SyncRoom, team: Team, board: Board, reviewers: Mapping[str, Reviewer]) -> list[str]:
+    """Owners and reviewers whom nobody in the team bears the name of, and who are no script that is at work (0020)."""
+    open_cards = [card for card in board.cards.values() if not card.is_finished and not card.problem]
+    names = [*(card.owner for card in open_cards), *(one.name or "" for one in reviewers.values())]
+    strangers = {name.casefold(): name for name in names if name and team.member(name) is None}
+    return [name for name in strangers.values() if has_departed(syncroom.boardroom, team, name)]
 
 
 def _reviewers(syncroom: SyncRoom, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
@@ -179,6 +190,7 @@ def busy_state(syncroom: SyncRoom, team: Team, member: str) -> Busy:
         lambda: _in_a_turn(last, now),
         lambda: _being_delivered(syncroom, team.name, member, now),
         lambda: _launching(syncroom, team, member, now),
+        lambda: _just_delivered(syncroom, team.name, member, now),
         lambda: _just_active(last, now, syncroom.policy.quiet_seconds),
     ]
     return next((found for ask in signals if (found := ask()).reason), Busy())
@@ -219,6 +231,29 @@ def _launching(syncroom: SyncRoom, team: Team, member: str, now: float) -> Busy:
     if endpoint is None or not 0 <= now - endpoint.at < grace:
         return Busy()
     return Busy(LAUNCHING, endpoint.at + grace)
+
+
+def _just_delivered(syncroom: SyncRoom, team: str, member: str, now: float) -> Busy:
+    """
+    Mail came and is not read yet: it is given a quiet window to be read. What lies there for longer is no reason, so a
+    flood of mail to an agent that reads none silences nothing; notices of atm itself, such as nudges, are none.
+    """
+    room, quiet = syncroom.room, syncroom.policy.quiet_seconds
+    try:
+        # The end of the ledger is a small look; an inbox is only read when something has just come.
+        came = any(same_name(one.agent, member) for one in room.ledger.recent(team) if _is_since(one.at, now - quiet))
+        rows = room.inboxes.unread(team, member) if came else []
+    except AtmError:
+        return Busy()
+    since = min(
+        (at for row in rows if row.sender not in NOTICES and (at := from_iso(row.timestamp)) is not None), default=None
+    )
+    is_recent = since is not None and now + CLOCK_TOLERANCE - since >= 0 and now - since < quiet
+    return Busy(RECENT_ACTIVITY, since + quiet, "mail has just come for it") if since and is_recent else Busy()
+
+
+def _is_since(at: str, when: float) -> bool:
+    return (from_iso(at) or 0.0) > when
 
 
 def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:

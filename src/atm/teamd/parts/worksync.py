@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING, ClassVar
 from atm.domain import events as kinds
 from atm.domain.errors import AtmError
 from atm.domain.worksync.identity import Trusted
-from atm.domain.worksync.nudges import DELIVERED
-from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, HEARTBEAT, STARTUP_SCAN, THESE, Route, route
+from atm.domain.worksync.nudges import ESCALATION
+from atm.domain.worksync.triggers import (
+    ALL_MEMBERS,
+    CONFIG_CHANGED,
+    HEARTBEAT,
+    IMPORT_WAIT,
+    STARTUP_SCAN,
+    TASK_CHANGED,
+    THESE,
+    Route,
+    is_import,
+    route,
+)
 from atm.formats.daemon.control_line import BadLine
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import next_due
@@ -30,6 +41,7 @@ if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
     from atm.formats.daemon.control_line import Request
+    from atm.services.worksync.nudges import Dispatched
     from atm.services.worksync.syncroom import SyncRoom
     from atm.system.events.tree_watch import Touched
     from atm.teamd.part import Core
@@ -159,6 +171,8 @@ class SyncWork:
                 team = find_team(syncroom.room, name)
                 for trigger, members in members_of(syncroom, team, routes).items():
                     self.queue.enqueue(team.name, sorted(members), trigger, now)
+                if is_import(routes):
+                    self.queue.enqueue(team.name, team.names, TASK_CHANGED, now, after=IMPORT_WAIT * self.queue.quiet)
             except AtmError:
                 continue  # gone, or not to be read now: the next scan sees to it
 
@@ -185,8 +199,8 @@ class SyncWork:
         for member, at in done.again.items():
             self.queue.look_again(team, member, now + max(0.0, at - wall))
         for one in done.dispatched:
-            if one.outcome == DELIVERED:
-                self._log("info", LOOP, f"{one.nudge.to} was nudged", team=team, item=one.nudge.id)
+            if one.is_new:
+                self._log("info", LOOP, _in_words(one), team=team, item=one.nudge.id)
 
     def _sleep_until_due(self, syncroom: SyncRoom) -> None:
         """A round of the loop when the next member or item is due; in between nothing is looked at."""
@@ -237,6 +251,13 @@ class SyncWork:
 
     def _teams(self, syncroom: SyncRoom) -> list[str]:
         return self._try(syncroom.room.rosters.teams) or []
+
+
+def _in_words(done: Dispatched) -> str:
+    nudge = done.nudge
+    if nudge.rung == ESCALATION:
+        return f"{nudge.to} was told that {nudge.member} does not report"
+    return f"{nudge.member} was nudged"
 
 
 class SyncPart(DaemonPart):

@@ -70,8 +70,8 @@ def _view(caller: Caller, team: Team, member: str) -> View:
     return view(plane_of(caller), team, member)
 
 
-def _own_block(caller: Caller, team: Team, found: View) -> dict[str, Plain]:
-    block = block_of(plane_of(caller), team, found, can_report=caller.role != OBSERVER)
+def _own_block(caller: Caller, team: Team, found: View, *, in_full: bool = False) -> dict[str, Plain]:
+    block = block_of(plane_of(caller), team, found, can_report=caller.role != OBSERVER, in_full=in_full)
     return {**block, "items": _harmless(block["items"])} if "items" in block else block
 
 
@@ -88,11 +88,15 @@ def _harmless(items: Plain) -> Plain:
 def _status(caller: Caller, given: Given) -> dict[str, Plain]:
     """One's own with everything that a report needs. Of others a state; their agenda is for the lead and people."""
     team = home(caller)
+    said: dict[str, Plain]
     member = team.required(given.text("member") or caller.member)
     found = _view(caller, team, member.name)
     if same_name(member.name, caller.member):
-        return {**_own_block(caller, team, found), "member": member.name, "label": found.label}
-    said: dict[str, Plain] = {"member": member.name, "state": found.state, "label": found.label}
+        said = {"member": member.name, "label": found.label, "why": found.why}
+        return {**_own_block(caller, team, found, in_full=True), **said}
+    said = {"member": member.name, "state": found.state, "label": found.label}
+    if found.is_paused or leads(caller, team):
+        said["why"] = found.why
     if found.seen is not None:
         said["actionableCount"] = len(found.seen.agenda.items)
         if leads(caller, team):
@@ -109,7 +113,7 @@ def agenda_text(caller: Caller, member: str) -> str:
     items = seen.seen.agenda.preview() if seen.seen is not None else []
     lines = [f"- {one['taskRef']} ({one['kind']}) {line(str(one['subject']), 160)}: {one['reason']}" for one in items]
     head = f"# Agenda of {line(name, 128)}: {seen.label}"
-    return "\n".join([head, "", block_in_words(block), *([NOTICE, *lines] if lines else [])])
+    return "\n".join([head, "", seen.why, block_in_words(block), *([NOTICE, *lines] if lines else [])])
 
 
 # The report.

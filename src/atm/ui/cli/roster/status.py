@@ -63,11 +63,21 @@ def _as_json(
         "description": team.description or None,
         "createdAt": to_iso(team.created_at) if team.created_at is not None else None,
         "members": members,
+        "paused": _paused(session, team),
         "tasks": tasks,
         "spool": {"pending": _waiting(session, team.name)},
         "source": team.read_from,
         "read_at": to_iso(now),
     }
+
+
+def _paused(session: Session, team: Team) -> list[str]:
+    """Members whom atm has stopped reminding, each with the command that begins anew."""
+    from atm.services.worksync.reading import views
+    from atm.wiring.worksync import build_syncroom
+
+    syncroom = build_syncroom(session.layout, session.settings, session.boardroom)
+    return [one_line(one.why) for one in views(syncroom, team, team.names) if one.is_paused]
 
 
 def _waiting(session: Session, team: str) -> int:
@@ -97,6 +107,8 @@ def _show(
         if rows
         else "  no members yet"
     )
+    for text in _paused(session, team):
+        session.print(f"\n  Paused: {text}")
     waiting = _waiting(session, team.name)
     session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in tasks.items()))
     session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
-from atm.domain.worksync.nudges import DELIVERED, ESCALATION
+from atm.domain.worksync.nudges import CONFLICT, DELIVERED, ESCALATION, lift
+from atm.domain.worksync.sentences import Times, refusal, refused_report
 from atm.domain.worksync.triggers import MANUAL
+from atm.formats.files.times import from_iso
 from atm.services.team.standing import is_boss
+from atm.services.worksync.nudges import NOBODY, NOT_READY, UNSTABLE, begin_anew
+from atm.services.worksync.reading import view
 from atm.services.worksync.reports import judge_or_note
 from atm.services.worksync.rounds import run_round
-from atm.ui.cli.worksync.showing import member_named
+from atm.ui.cli.worksync.showing import local_clock, member_named
 from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
+    from atm.services.worksync.nudges import Dispatched
     from atm.services.worksync.rounds import SyncRound
     from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.cli.arguments import Args
@@ -36,7 +41,8 @@ def report(args: Args, session: Session) -> int:
     answer = judge_or_note(syncroom, team.name, arguments, trusted, ask)
     if answer.get("pendingValidation"):
         session.need_daemon("reports")
-    session.tell({"action": "sync report", "team": team.name, **answer}, _in_words(answer))
+    said = _in_words(answer, team.name, str(arguments["from"]))
+    session.tell({"action": "sync report", "team": team.name, **answer}, said)
     return 0 if answer["ok"] is True else 1
 
 
@@ -62,13 +68,14 @@ def _known_author(session: Session, syncroom: SyncRoom) -> Trusted:
     return Trusted("app", syncroom.now(), CLAIMED_MEMBER)
 
 
-def _in_words(answer: dict[str, Plain]) -> str:
+def _in_words(answer: dict[str, Plain], team: str, me: str) -> str:
     if answer["ok"] is not True:
-        return f"Rejected ({answer['reason']}). {answer['instruction']}"
+        return refused_report(str(answer["reason"]), team, me, str(answer.get("detail") or ""))
     if answer.get("pendingValidation"):
-        return f"Noted, not yet validated. {answer['instruction']}"
-    until = answer.get("leaseExpiresAt")
-    return f"Accepted: {answer['state']}" + (f" until {until}." if until else ".")
+        return "Noted: no daemon runs, and the next one judges it. Go on with your work."
+    until = from_iso(str(answer.get("leaseExpiresAt") or ""))
+    waits = f"; atm waits until {local_clock(until)}" if until is not None else ""
+    return f"Accepted: {answer['state']}{waits}."
 
 
 def nudge(args: Args, session: Session) -> int:
@@ -77,30 +84,48 @@ def nudge(args: Args, session: Session) -> int:
     if not is_boss(session.room, team, me):
         raise NotAllowed(f"{me} cannot have others nudged", "ask the lead, or a person")
     name = member_named(team, args.text("member") or "")
+    if args.flag("again"):
+        begin_anew(syncroom, team, name)
     done = run_round(syncroom, team.name, {name: MANUAL})
-    said, is_done = _came_of_it(done, name)
-    session.tell({"action": "sync nudge", "team": team.name, "member": name, "nudged": is_done, "why": said}, said)
+    found = view(syncroom, team, name)
+    now = found.said(Times(local_clock, syncroom.now()))
+    code, said = (
+        (PAUSED, f"No nudge. {now}") if found.is_paused and not done.dispatched else came_of_it(done, name, now)
+    )
+    is_done = code == NUDGED
+    fields = {"action": "sync nudge", "team": team.name, "member": name, "nudged": is_done, "code": code, "why": said}
+    session.tell(fields, said)
     return 0 if is_done else 3
 
 
-def _came_of_it(done: SyncRound, name: str) -> tuple[str, bool]:
-    """Whether a nudge went out; else the guard that kept it."""
-    look = next((one for one in done.looks if same_name(one.member, name)), None)
+NUDGED, TOLD, NOT_DUE, NOT_SEEN, PAUSED = "nudged", "lead_told", "not_due", "team_inactive", "paused"
+
+
+def came_of_it(done: SyncRound, name: str, now: str) -> tuple[str, str]:
+    """Whether a nudge went out, or what kept it: a code, and the sentence. `now` tells how the member stands."""
     sent = [one for one in done.dispatched if same_name(one.nudge.member, name)]
-    if sent and sent[-1].outcome == DELIVERED and sent[-1].nudge.rung == ESCALATION:
-        return f"No nudge: {name} was reminded often enough, and {sent[-1].nudge.to} was told.", False
     if sent and sent[-1].outcome == DELIVERED:
-        return f"{name} was nudged.", True
+        return _arrived(sent[-1], name)
     if sent:
-        return f"No nudge: {sent[-1].why or sent[-1].outcome}.", False
+        return sent[-1].why or sent[-1].outcome, f"No nudge: {name} is left alone, because {refusal(sent[-1].why)}."
+    look = next((one for one in done.looks if same_name(one.member, name)), None)
     if look is None:
-        return "No nudge: the team does not run, or its board cannot be read.", False
+        return NOT_SEEN, "No nudge: the team does not run, or its board cannot be read."
     planned = next((one for one in done.planned if same_name(one.member, name)), None)
-    if planned is not None:
-        return f"No nudge: {planned.outcome}.", False
-    only = " It only waits for others." if look.seen.agenda.items and look.seen.agenda.only_waits else ""
+    if planned is not None and planned.outcome in (NOT_READY, UNSTABLE, NOBODY, CONFLICT):
+        return planned.outcome, f"No nudge: {name} is left alone, because {refusal(planned.outcome)}."
     cooldown = f" {look.seen.cooldown}." if look.seen.cooldown else ""
-    return f"No nudge is due. {look.decision.message}{only}{cooldown}", False
+    return planned.outcome if planned is not None else NOT_DUE, f"No nudge. {now}{cooldown}"
+
+
+def _arrived(sent: Dispatched, name: str) -> tuple[str, str]:
+    """Only what was written just now is called a nudge."""
+    if sent.nudge.rung == ESCALATION:
+        told = f", and {sent.nudge.to} was told" if sent.is_new else f", and {sent.nudge.to} knows it"
+        return TOLD, f"No nudge: {name} was reminded often enough{told}. `{lift(name)}` begins anew."
+    if sent.is_new:
+        return NUDGED, f"{name} was nudged."
+    return "delivered_before", f"No nudge: {name} has had this one already."
 
 
 VERBS = {"sync report": report, "sync nudge": nudge}

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
+from atm.domain.worksync.decisions import CAUGHT_UP
+from atm.domain.worksync.sentences import Times, change_in_words, nudge_in_words, readiness_lines
 from atm.services.team.standing import is_proven_boss
+from atm.services.worksync.ladders import outbox
+from atm.services.worksync.nudges import readiness
 from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.views.ages import ago
@@ -16,8 +20,12 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.services.worksync.reading import View
+    from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
+
+
+WIDTH = 78
 
 
 def status(args: Args, session: Session) -> int:
@@ -36,25 +44,37 @@ def status(args: Args, session: Session) -> int:
 
 
 def status_table(found: list[View], now: float) -> list[str]:
-    rows = [[one.member, one.label, _count(one), _until(one, now), _observed(one, now), _why(one)] for one in found]
-    return table(["Member", "Sync", "Items", "Holds", "Observed", "Why"], rows, right=(2,)) if rows else []
+    """A line for each member, then a sentence for each of whom there is more to say, within 80 columns."""
+    rows = [[one.member, one.label, _count(one), _observed(one, now)] for one in found]
+    lines = table(["Member", "Sync", "Tasks", "Looked at"], rows, right=(2,)) if rows else []
+    said = dict.fromkeys(_why(one, now) for one in found if one.state != CAUGHT_UP)
+    return [*lines, "", *(line for text in said for line in wrapped(text))] if said else lines
+
+
+def wrapped(text: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def local_clock(at: float) -> str:
+    """The time of day where the reader is."""
+    from datetime import datetime
+
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M")
 
 
 def _count(one: View) -> str:
-    return str(len(one.seen.agenda.items)) if one.seen is not None else "-"
-
-
-def _until(one: View, now: float) -> str:
-    until = one.decision.lease_until if one.decision is not None else None
-    return f"{max(0.0, until - now) / 60:.0f} min" if until is not None else "-"
+    return str(len(one.seen.agenda.task_ids)) if one.seen is not None else "-"
 
 
 def _observed(one: View, now: float) -> str:
     return ago(now - one.status.updated) if one.status is not None else "never"
 
 
-def _why(one: View) -> str:
-    return one_line(one.why)
+def _why(one: View, now: float) -> str:
+    text = one_line(one.said(Times(local_clock, now)))
+    return text[:1].upper() + text[1:] if one.seen is None else text
 
 
 def member_named(team: Team, name: str) -> str:
@@ -72,26 +92,27 @@ def agenda(args: Args, session: Session) -> int:
     asked = args.text("member") or session.identity(args)
     name = check_may_see(team, asked, me, leads=is_proven_boss(session.room, team, me))
     found = view(syncroom, team, name)
-    block = block_of(syncroom, team, found, can_report=True) if same_name(me, name) else {}
+    block = block_of(syncroom, team, found, can_report=True, in_full=True) if same_name(me, name) else {}
     if session.as_json:
         session.print_json({"action": "sync agenda", **found.fields(), **block})
         return 0
-    session.print("\n".join(_agenda_lines(found, block)))
+    lines = _agenda_lines(found, syncroom.now())
+    if found.seen is not None:
+        lines += ["Fingerprint, for a report:", f"  {found.seen.fingerprint}"]
+    if "reportToken" in block and args.flag("token"):
+        lines += ["Token, for a report within 15 minutes:", f"  {block['reportToken']}"]
+    session.print("\n".join(lines))
     return 0
 
 
-def _agenda_lines(found: View, block: dict[str, Plain]) -> list[str]:
-    lines = [f"{found.member}@{found.team}: {found.label}. {_why(found)}"]
+def _agenda_lines(found: View, now: float) -> list[str]:
+    lines = [f"{found.member} in {found.team}: {found.label}", *wrapped(_why(found, now))]
     if found.seen is None:
         return lines
     for item in found.seen.agenda.items:
-        lines.append(f"  {item.ref:>5}  {item.kind:<18}  {one_line(item.subject)[:70]}")
+        lines.append(f"  {item.ref:>5}  {one_line(item.subject)[:70]}")
         lines.append(f"         {item.reason}")
-    lines += [f"  note: {one_line(text)}" for text in found.seen.agenda.diagnostics]
-    lines.append(f"Fingerprint: {found.seen.fingerprint}")
-    if "reportToken" in block:
-        lines.append(f"Report token (15 min): {block['reportToken']}")
-    return lines
+    return [*lines, *(line for text in found.seen.agenda.diagnostics for line in wrapped(f"note: {one_line(text)}"))]
 
 
 def show_metrics(args: Args, session: Session) -> int:
@@ -100,17 +121,7 @@ def show_metrics(args: Args, session: Session) -> int:
     if session.as_json:
         session.print_json({"action": "sync metrics", **found})
         return 0
-    ready = found["phase2Readiness"]
-    assert isinstance(ready, dict)
-    reasons = ready["reasons"]
-    said = f" ({', '.join(str(one) for one in reasons)})" if isinstance(reasons, list) and reasons else ""
-    lines = [f"Nudges: {ready['state']}{said}"]
-    lines += [
-        f"  observed {ready['observedHours']} h, {ready['evaluations']} looks at {ready['members']} members",
-        f"  would nudge {ready['wouldNudgesPerMemberHour']} per member and hour (at most 2)",
-        f"  fingerprint churn {ready['fingerprintChurnPerHour']} an hour (below 2)",
-        f"  stale reports {ready['staleReportRate']:.0%} of {ready['reports']} (below 15%)",
-    ]
+    lines = readiness_lines(readiness(syncroom, team.name), syncroom.policy.thresholds)
     session.print("\n".join([*lines, *_figures(found)]))
     return 0
 
@@ -124,7 +135,7 @@ def _figures(found: dict[str, Plain]) -> list[str]:
             keys = ("reconcileCount", "fingerprintChangeCount", "acceptedReportCount", "staleReportCount")
             more = ("invalidReportCount", "suppressedBusyCount", "wouldNudgeCount")
             rows.append([str(one["member"]), *(str(figures.get(key, 0)) for key in (*keys, *more))])
-    heads = ["Member", "Looks", "Changes", "Accepted", "Stale", "Invalid", "Busy", "Would nudge"]
+    heads = ["Member", "Looks", "Changes", "Accepted", "Too late", "Refused", "Busy", "Needs"]
     return ["", *table(heads, rows, right=range(1, 8))] if rows else ["", "Nobody has been looked at yet."]
 
 
@@ -137,39 +148,39 @@ def show_diagnosis(args: Args, session: Session) -> int:
     if session.as_json:
         session.print_json({"action": "sync diagnose", **found})
         return 0
-    session.print("\n".join(_diagnosis_lines(view(syncroom, team, name), found)))
+    session.print("\n".join(_diagnosis_lines(view(syncroom, team, name), found, syncroom, team)))
     return 0
 
 
-def _diagnosis_lines(found: View, known: dict[str, Plain]) -> list[str]:
-    lines = _agenda_lines(found, {})
-    lines += [f"Team: {found.running.state} ({one_line(found.running.why)})", f"Nudges: {known['readiness']}"]
+def _diagnosis_lines(found: View, known: dict[str, Plain], syncroom: SyncRoom, team: Team) -> list[str]:
+    now = syncroom.now()
+    lines = _agenda_lines(found, now)
+    lines += [
+        f"Team: {found.running.state} ({one_line(found.running.why)})",
+        readiness_lines(readiness(syncroom, team.name), syncroom.policy.thresholds)[0],
+    ]
     if found.seen is not None:
-        lines.append(f"Busy: {found.seen.busy.reason or 'no'}; would nudge: {'yes' if found.would_nudge else 'no'}")
-    status = found.status
-    if status is not None:
-        lines.append("Conditions:")
-        lines += [f"  {one.type:<19} {one.status:<6} {one.reason}" for one in status.conditions]
+        lines.append(f"A nudge is {'due' if found.would_nudge else 'not due'}.")
+    if found.status is not None:
         lines += [
-            f"  changed: {', '.join(one.reasons) or 'unexplained'} {_refs(one.task_ids)}"
-            for one in status.transitions[-5:]
+            f"  {ago(now - one.at)}: {change_in_words(one.reasons)} {_refs(one.task_ids)}".rstrip()
+            for one in found.status.transitions[-5:]
         ]
-        lines += [f"  report: {one.state} {one.reason or 'accepted'}" for one in status.reports[-5:]]
-    for key in ("nudges", "pendingReports", "problems"):
-        values = known[key]
-        lines += [f"{key}: {one_line(_short(one))}" for one in values] if isinstance(values, list) else []
+        lines += [
+            f"  {ago(now - one.last_at)}: reported {one.state}, {'accepted' if one.accepted else one.reason}"
+            for one in found.status.reports[-5:]
+        ]
+    mine = [one for one in outbox(syncroom, team.name) if same_name(one.member, found.member)]
+    lines += [f"  {ago(now - one.updated)}: {nudge_in_words(one)}" for one in mine[-5:]]
+    waiting, problems = known["pendingReports"], known["problems"]
+    if isinstance(waiting, list) and waiting:
+        lines.append(f"{len(waiting)} of its reports wait for a daemon to judge them.")
+    lines += [one_line(str(one)) for one in problems] if isinstance(problems, list) else []
     return lines
 
 
 def _refs(ids: object) -> str:
     return " ".join(f"#{id}" for id in ids) if isinstance(ids, list | tuple) else ""
-
-
-def _short(value: Plain) -> str:
-    if isinstance(value, dict):
-        keys = ("id", "status", "lastError", "deliveredAt", "nextAttemptAt", "receivedAt")
-        return " ".join(str(value[key]) for key in keys if value.get(key))
-    return str(value)
 
 
 VERBS = {

@@ -18,7 +18,8 @@ STATUS = Command(
     "who is in step with the board",
     text=(
         "Synced: nothing waits for the member. Working, Blocked: it has reported so for the current agenda, or is "
-        "busy. Needs sync: work waits and nothing was reported. Unknown: the team does not run, or nobody knows. "
+        "busy. Needs sync: work waits and nothing was reported. Paused: it was reminded four times and has not "
+        "reported; `atm sync nudge NAME --again` begins anew. Unknown: the team does not run, or nobody knows. "
         "Reading changes nothing."
     ),
     arguments=(_MEMBER,),
@@ -28,10 +29,14 @@ STATUS = Command(
 AGENDA = Command(
     "sync agenda",
     "what waits for a member now",
-    text="Yours comes with the fingerprint and the token that a report needs. Others' are for the lead and people.",
+    text="Yours comes with the fingerprint that a report needs. Others' are for the lead and people.",
     arguments=(Argument("member", "whose (default: yours)", required=False, complete="member"),),
-    options=(TEAM, _AS),
-    examples=("atm sync agenda", "atm sync agenda --as ann --json"),
+    options=(
+        TEAM,
+        _AS,
+        Option("--token", help="show the token too, with which a report proves who made it; good for 15 minutes"),
+    ),
+    examples=("atm sync agenda", "atm sync agenda --as ann --token"),
 )
 REPORT = Command(
     "sync report",
@@ -47,7 +52,7 @@ REPORT = Command(
         Option(
             "--token",
             value="TEXT",
-            help="from `atm sync agenda`; not needed where ATM_IDENTITY and ATM_TEAM say who you are",
+            help="from `atm sync agenda --token`; not needed where ATM_IDENTITY and ATM_TEAM say who you are",
         ),
         Option("--task", value="ID", kind=MANY, help="only these tasks of the agenda"),
         Option("--blocker-comment", value="ID", help="the comment on the board that shows the blocker"),
@@ -77,12 +82,13 @@ NUDGE = Command(
     "sync nudge",
     "look at a member now, and nudge it if that is due",
     text=(
-        "For the lead and people. Every guard stays in force: the current agenda, leases, a busy member, the hourly "
-        "limit, one nudge for an agenda. Exit code 3: no nudge was due, and the reason is printed."
+        "For the lead and people. Every guard stays in force: the current agenda, a report that holds, a busy member, "
+        "the hourly limit, one nudge for an agenda. A member that was reminded four times without a report is paused; "
+        "--again ends the pause. Exit code 3: no nudge was due, and the reason is printed."
     ),
     arguments=(Argument("member", "whom", complete="member"),),
-    options=(TEAM, _AS),
-    examples=("atm sync nudge ann",),
+    options=(TEAM, _AS, Option("--again", help="end a pause: begin the reminders anew")),
+    examples=("atm sync nudge ann", "atm sync nudge ann --again"),
 )
 WATCH = Command(
     "sync watch",

@@ -6,11 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from atm.domain.names import same_name
+from atm.domain.worksync.sentences import Times
 from atm.services.team.standing import is_proven_boss
 from atm.services.worksync.reading import views
 from atm.ui.cli.mail.inbox_view import is_live
 from atm.ui.cli.mail.inbox_watch import CLEAR, REDRAW_EVERY
-from atm.ui.cli.worksync.showing import known_identity, status_table
+from atm.ui.cli.worksync.showing import known_identity, local_clock, status_table
 from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring.events import build_watch
 
@@ -56,7 +57,7 @@ def _say_if_new(session: Session, one: View, shown: dict[str, tuple[str, str]], 
     if session.as_json:
         session.print_json(one.fields(with_agenda=with_agenda))
     else:
-        session.print(f"{one.member}: {one.label}. {one.why}")
+        session.print(f"{one.member}: {one.label}. {one.said(Times(local_clock))}")
 
 
 VERBS = {"sync watch": watch}
