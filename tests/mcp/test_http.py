@@ -30,7 +30,7 @@ def test_the_official_client_works_with_a_token(served, era):
             assert {tool.name for tool in (await ann.list_tools()).tools} == {
                 tool.name for tool in tools_for("teammate")
             }
-            me = (await ann.call_tool("whoami", {})).structured_content
+            me = (await ann.call_tool("task_briefing", {})).structured_content
             assert (me["member"], me["source"]) == ("ann", "token")
             assert not (await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})).is_error
 
@@ -41,7 +41,7 @@ def test_the_official_client_works_with_a_token(served, era):
 def test_a_token_gives_no_more_than_it_says_and_than_the_roster_allows(served):
     async def role(token: str) -> str:
         async with served.client(token) as client:
-            return str((await client.call_tool("whoami", {})).structured_content["role"])
+            return str((await client.call_tool("task_briefing", {})).structured_content["role"])
 
     assert run(role(served.token("--as", "ann", "--role", "lead"))) == "teammate"
     assert run(role(served.token("--as", "ann", "--role", "observer"))) == "observer"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from atm.domain.errors import AtmError
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
@@ -57,6 +58,8 @@ class Offer:
     """Everything that a client can ask for."""
 
     tools_for: Callable[[str], Sequence[Tool]]
+    moved: Callable[[str, str], AtmError | None] = lambda *_: None
+    """For a role and the former name of a tool: what to tell whoever calls it by that."""
     waiting: frozenset[str] = frozenset()
     """Names of tools that mostly wait for another member."""
     not_delivered: Told = lambda *_: None
@@ -80,6 +83,7 @@ def full_offer() -> Offer:
 
     return Offer(
         tools_for=catalog.tools_for,
+        moved=catalog.moved,
         waiting=frozenset(tool.name for tool in catalog.all_tools() if tool.waits),
         not_delivered=catalog.not_delivered,
         seen=catalog.seen,

@@ -115,7 +115,7 @@ def _agenda(caller: Caller, member: str) -> str:
     found = home(caller)
     if not (caller.member and same_name(member, caller.member)) and not leads(caller, found):
         raise NotAllowed("only the lead and humans may see another member's agenda", "read your own")
-    return agenda_text(caller, found.required(member, "see team_members").name)
+    return agenda_text(caller, found.required(member, "see team_status").name)
 
 
 def touched_by(event: TeamEvent, caller: Caller) -> list[str]:

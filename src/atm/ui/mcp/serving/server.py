@@ -48,8 +48,10 @@ from mcp_types import Tool as ToolEntry
 from atm import __version__
 from atm.domain.errors import AtmError
 from atm.ui.mcp.answers import failure, harmless, plain_error, shortened, shown, success
-from atm.ui.mcp.definition import perform
+from atm.ui.mcp.schema import told
+from atm.ui.mcp.serving.calling import perform, reworded
 from atm.ui.mcp.serving.client import Handed
+from atm.ui.mcp.serving.remedies import in_tools
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
@@ -181,7 +183,7 @@ class _Desk:
         team = client.settle()
         tool = next((tool for tool in self._offer.tools_for(client.caller.role) if tool.name == name), None)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
+            raise self._offer.moved(client.caller.role, name) or MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
         with client.caller.having_read(team):
             return perform(tool, client.caller, arguments)
 
@@ -273,7 +275,8 @@ class _Desk:
         try:
             return await self._workers.run(work, client.turns)
         except AtmError as error:
-            raise MCPError(INVALID_PARAMS, str(error)[:500], plain_error(error)) from None
+            said = plain_error(reworded(error, lambda said: in_tools(said, None, client.caller.role)))
+            raise MCPError(INVALID_PARAMS, str(error)[:500], said) from None
         except Exception as error:  # noqa: BLE001 - a bug of ours is said plainly, and is in the log
             self._log("error", "mcp", f"{type(error).__name__}: {error}"[:2000])
             raise MCPError(INTERNAL_ERROR, str(_unexpected(error)), plain_error(_unexpected(error))) from None
@@ -284,7 +287,7 @@ def _entry(tool: Tool) -> ToolEntry:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=dict(tool.input),
+        input_schema=told(tool.input),
         output_schema=dict(tool.output),
         annotations=_hints(tool),
     )
