@@ -33,6 +33,7 @@ def define(
     destroys: bool = False,
     idempotent: bool = False,
     waits: bool = False,
+    lasts: bool = False,
 ) -> Tool:
     """A tool of the group that its name begins with."""
 
@@ -54,4 +55,5 @@ def define(
         destroys=destroys,
         idempotent=idempotent or reads_only,
         waits=waits,
+        lasts=lasts,
     )

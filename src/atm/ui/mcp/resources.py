@@ -68,6 +68,18 @@ def uris(caller: Caller) -> list[str]:
     return [_uri(team.name, "board"), *own]
 
 
+def complete(caller: Caller, uri: str, word: str, begun: str) -> list[str]:
+    """What stands for a word of a template, as far as this caller may read it."""
+    if uri not in [one.uri for one in RESOURCES] or f"{{{word}}}" not in uri or not caller.team:
+        return []
+    team = home(caller)
+    if word == "team":
+        names = [team.name]
+    else:
+        names = team.names if leads(caller, team) else [name for name in team.names if same_name(name, caller.member)]
+    return [name for name in names if name.casefold().startswith(begun.casefold())]
+
+
 def _uri(team: str, *parts: str) -> str:
     return f"atm://{'/'.join(quote(part, safe='') for part in (team, *parts))}"
 

@@ -38,6 +38,7 @@ MOST_SHOWN = 20
 GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason": text(), "begin_not_yet": text()})
 GIVES: Mapping[Verb, Schema] = {
     table.CLAIM: GOT,
+    table.COMPLETE: gives({}, {"task": TASK, "under_way": yes_no()}),
     table.FAIL: changed({"attempts_left": count()}),
     table.SPLIT: changed({"parts": TASKS}),
     table.COMMENT: changed({"comment_id": text()}),
@@ -67,6 +68,7 @@ def tool_of(verb: Verb) -> Tool:
         roles=BOSSES if verb.for_bosses else WORKERS,
         destroys=verb.is_destructive,
         idempotent=verb.is_idempotent,
+        lasts=verb is table.COMPLETE,
     )
 
 
