@@ -94,7 +94,7 @@ def _one(bench: Bench, size: int, seconds: float, tasks: int) -> Busy:
         sandbox, pid = stack.enter_context(running(bench, _team(bench.new_folder(), names, tasks)))
         talks = {name: stack.enter_context(talk_to_atm(bench, sandbox, name)) for name in names}
         for talk in talks.values():
-            talk.call("whoami")
+            talk.call("team_status")
         before, began = _processor_time(pid), time.monotonic()
         threads = [threading.Thread(target=_work, args=(found, name, names, talks[name], began)) for name in names]
         for thread in threads:

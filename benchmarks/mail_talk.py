@@ -45,7 +45,7 @@ def measure_mail_talk(bench: Bench) -> MailTalk:
             pairs = {"atm": atm, "rival": _rival(bench, stack, size)}
             taken = _take_turns(pairs, rounds)
             calls |= {(who, what, size): Calls((tuple(found),)) for (who, what), found in taken.items()}
-            transport = Calls((tuple(transport_of.time("whoami", {}) for _ in range(10 * rounds)),))
+            transport = Calls((tuple(transport_of.time("team_status", {}) for _ in range(10 * rounds)),))
     return MailTalk(calls, transport)
 
 

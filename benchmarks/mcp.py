@@ -116,7 +116,7 @@ def measure_mcp(bench: Bench) -> McpFigures:
         sandbox, _ = stack.enter_context(running(bench, new_crew(bench.new_folder())))
         before = _memory(sandbox)
         pump = stack.enter_context(talk_to_atm(bench, sandbox, OWNER))
-        pump.call("whoami")
+        pump.call("team_status")
         after = _memory(sandbox)
         starts = time_starts(bench, sandbox)
         echo, echo_start = _start_echo(bench, sandbox)

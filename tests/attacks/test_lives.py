@@ -20,8 +20,8 @@ from atm.services.worksync.reading import view
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
-from atm.ui.mcp.definition import perform
 from atm.ui.mcp.identity import admit
+from atm.ui.mcp.serving.calling import perform
 from atm.wiring.daemon import build_access_tokens
 from atm.wiring.worksync import build_syncroom
 
@@ -299,7 +299,7 @@ class TestConnections:
         comes_anew(office, "bob")
         office.add(owner="bob")
         office.call("ann", "mail_send", to="bob", text="for the new bob")
-        board = {"board_list", "board_show", "board_history", "board_graph"}  # everybody's
+        board = {"board_list", "board_show"}  # everybody's
         for tool in tools_for(former.role):
             if tool.name in board or tool.name == "member_work_sync_report":
                 continue

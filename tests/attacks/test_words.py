@@ -34,7 +34,7 @@ from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, harmless, shortened, success
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
-from atm.ui.mcp.definition import perform
+from atm.ui.mcp.serving.calling import perform
 from atm.ui.mcp.serving.reception import Reception
 from mcp import Client as Official
 

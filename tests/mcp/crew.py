@@ -14,7 +14,7 @@ from atm.formats.files.layout import Layout
 from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
-from atm.ui.mcp.definition import perform
+from atm.ui.mcp.serving.calling import perform
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 

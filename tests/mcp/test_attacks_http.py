@@ -326,7 +326,7 @@ def test_what_is_no_request_of_ours_is_refused_and_leaves_no_trace(served):
 
 def test_no_header_and_no_argument_says_who_somebody_is(served):
     token = served.token("--as", "ann")
-    said = {"name": "whoami", "arguments": {}, "_meta": {"member": "bob", "team": "other", "role": "lead"}}
+    said = {"name": "task_briefing", "arguments": {}, "_meta": {"member": "bob", "team": "other", "role": "lead"}}
     odd = {"x_atm_member": "bob", "x_forwarded_user": "bob", "mcp_member": "bob", "cookie": "member=bob"}
     session = served.post(hello(), authorization=f"Bearer {token}", **odd).getheader("mcp-session-id")
     line = HTTPConnection("127.0.0.1", served.port, timeout=60)

@@ -203,7 +203,7 @@ def test_no_task_id_is_a_path(crew, id):
         ("board_show", {}),
         ("board_claim", {}),
         ("board_comment", {"text": "x"}),
-        ("board_history", {}),
+        ("board_show", {"part": "history"}),
     ):
         crew.refused("ann", tool, id=id, **more)
 
@@ -218,10 +218,10 @@ def test_no_address_is_a_path(crew, to):
 
 def test_receipts_and_mail_of_others_do_not_exist_for_a_teammate(other):
     id = other.call("bob", "mail_send", to="lena", text="between us")["message_id"]
-    assert other.refused("ann", "mail_receipts", id=id).code == other.refused("ann", "mail_receipts", id="nosuch").code
+    assert other.refused("ann", "mail_inbox", trace=id).code == other.refused("ann", "mail_inbox", trace="nosuch").code
     assert other.refused("ann", "mail_read", id=id).code == "no-such-message"
     assert other.refused("ann", "mail_ack", id=id).code == "no-such-message"
-    assert "waiting" in other.call("ann", "mail_receipts")
+    assert "waiting" in other.call("ann", "mail_inbox", unacknowledged=True)
 
 
 @pytest.mark.parametrize(

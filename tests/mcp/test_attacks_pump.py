@@ -39,7 +39,7 @@ def test_mail_that_was_being_sent_when_the_daemon_died_is_never_sent_twice(daemo
         heard[said.get("id")] = said
     answered = {id for id in ids if "result" in heard[id]}
     assert all("look whether it was done" in heard[id]["error"]["message"] for id in ids if id not in answered)
-    assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
     found = sent(daemon)
     assert len(found) == len(set(found)), "nothing came twice"
     assert {f"letter {n}" for n, id in enumerate(ids) if id in answered} <= set(found), "what was answered is there"
@@ -79,7 +79,7 @@ def test_odd_lines_through_the_pump_leave_it_and_the_daemon_well(shared, speak):
     spoken.shake_hands()
     for said in ODD:
         spoken.say(said.rstrip(b"\n"))
-    assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
     assert [record for record in shared.log() if record["level"] == "error"] == []
 
 
@@ -89,7 +89,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(house, room, speak):
     spoken.shake_hands()
     for said in ODD:
         spoken.say(said.rstrip(b"\n"))
-    assert spoken.call("whoami")["structuredContent"]["member"] == "ann"  # `hear` reads JSON, or fails
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"  # `hear` reads JSON, or fails
     assert spoken.end() == 0
     assert spoken.process.stdout is not None
     assert all(json.loads(rest)["jsonrpc"] == "2.0" for rest in spoken.process.stdout)
@@ -111,7 +111,7 @@ def test_a_server_without_standard_error_serves_all_the_same(house, room, speak)
         spoken = Spoken(process)
         spoken.shake_hands()
         spoken.say(ODD[0].strip())
-        assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
+        assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
         assert spoken.end() == 0
 
 

@@ -71,7 +71,7 @@ def test_hostile_mail_is_harmless_in_every_tool_that_shows_it(crew):
     harmless(crew.call("ann", "mail_read"))
     harmless(crew.call("ann", "mail_read", id=id))
     harmless(crew.call("ann", "mail_inbox", include_read=True))
-    harmless(crew.call("bob", "mail_receipts", id=id))
+    harmless(crew.call("bob", "mail_inbox", trace=id))
 
 
 def test_a_hostile_task_is_harmless_in_every_tool_that_shows_it(crew):
@@ -80,9 +80,14 @@ def test_a_hostile_task_is_harmless_in_every_tool_that_shows_it(crew):
     )
     crew.call("bob", "board_comment", id=id, text=HOSTILE)
     for tool, more in (
-        *(("board_list", {}), ("board_show", {"id": id}), ("board_history", {}), ("board_graph", {})),
+        *(
+            ("board_list", {}),
+            ("board_show", {"id": id}),
+            ("board_list", {"view": "history"}),
+            ("board_list", {"view": "graph"}),
+        ),
         *(("board_show", {"id": id, "part": "description"}), ("board_show", {"id": id, "part": "comments"})),
-        *(("task_briefing", {}), ("member_work_sync_status", {}), ("whoami", {}), ("board_claim", {"id": id})),
+        *(("task_briefing", {}), ("member_work_sync_status", {}), ("team_status", {}), ("board_claim", {"id": id})),
         ("board_fail", {"id": id, "error": HOSTILE}),
     ):
         harmless(crew.call("ann", tool, **more))
@@ -95,7 +100,13 @@ def test_wherever_words_of_others_stand_it_is_said_whose_they_are(crew):
     crew.call("bob", "mail_send", to="ann", text="hello")
     id = crew.add(subject="a task", owner="ann")
     for tool, more in (
-        *(("mail_inbox", {}), ("mail_read", {}), ("board_list", {}), ("board_history", {}), ("board_graph", {})),
+        *(
+            ("mail_inbox", {}),
+            ("mail_read", {}),
+            ("board_list", {}),
+            ("board_list", {"view": "history"}),
+            ("board_list", {"view": "graph"}),
+        ),
         *(("board_claim", {"id": id}), ("board_show", {"id": id, "part": "description"}), ("task_briefing", {})),
     ):
         assert crew.call("ann", tool, **more)["notice"] == NOTICE
@@ -115,7 +126,7 @@ def test_hostile_words_in_an_error_are_harmless():
 
 def test_hostile_words_of_the_roster_are_harmless(crew):
     add_member(crew.room, "crew", Member("zed", agent_type=HOSTILE, model=HOSTILE))
-    harmless(crew.call("ann", "team_members"))
+    harmless(crew.call("ann", "team_status"))
     harmless(crew.call("ann", "team_status"))
 
 

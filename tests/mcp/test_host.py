@@ -308,5 +308,5 @@ def test_the_real_daemon_survives_a_storm_of_garbage(shared, speak):
                     pass
     spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
-    assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
     assert [record for record in shared.log() if record["level"] == "error"] == []

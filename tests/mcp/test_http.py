@@ -30,7 +30,7 @@ def test_the_official_client_works_with_a_token(served, era):
             assert {tool.name for tool in (await ann.list_tools()).tools} == {
                 tool.name for tool in tools_for("teammate")
             }
-            me = (await ann.call_tool("whoami", {})).structured_content
+            me = (await ann.call_tool("task_briefing", {})).structured_content
             assert (me["member"], me["source"]) == ("ann", "token")
             assert not (await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})).is_error
 
@@ -41,7 +41,7 @@ def test_the_official_client_works_with_a_token(served, era):
 def test_a_token_gives_no_more_than_it_says_and_than_the_roster_allows(served):
     async def role(token: str) -> str:
         async with served.client(token) as client:
-            return str((await client.call_tool("whoami", {})).structured_content["role"])
+            return str((await client.call_tool("task_briefing", {})).structured_content["role"])
 
     assert run(role(served.token("--as", "ann", "--role", "lead"))) == "teammate"
     assert run(role(served.token("--as", "ann", "--role", "observer"))) == "observer"
@@ -206,3 +206,21 @@ def test_a_bucket_fills_again_with_time():
     assert [bucket.take(0.0, 2, 1.0) for _ in range(3)] == [0.0, 0.0, 1.0]
     assert bucket.take(1.0, 2, 1.0) == 0.0
     assert [bucket.take(100.0, 2, 1.0) for _ in range(3)] == [0.0, 0.0, 1.0]
+
+
+def test_a_report_over_http_is_judged_by_a_daemon_that_runs_and_noted_if_there_is_none(own_served, house):
+    """As the docs say of it. The bearer's token proves who reports, so that no report token is needed."""
+    token = own_served.token("--as", "ann")
+    own_served.atm("tasks", "add", "Write it", "--owner", "ann", "--team", "crew")
+
+    async def report() -> Any:
+        async with own_served.client(token) as ann:
+            seen = (await ann.call_tool("task_briefing", {})).structured_content["workSync"]
+            said = {"from": "ann", "agendaFingerprint": seen["agendaFingerprint"], "state": "still_working"}
+            return (await ann.call_tool("member_work_sync_report", said)).structured_content
+
+    noted = run(report())
+    assert (noted["ok"], noted.get("pendingValidation"), "leaseExpiresAt" in noted) == (True, True, False)
+    house.start()
+    judged = run(report())
+    assert (judged["ok"], judged.get("pendingValidation"), "leaseExpiresAt" in judged) == (True, None, True)

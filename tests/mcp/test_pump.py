@@ -15,7 +15,7 @@ from atm.domain.errors import AtmError
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.serving.roles import LEAD, OBSERVER, ROLES, TEAMMATE
-from atm.ui.mcp.stdio import pump
+from atm.ui.mcp.stdio import moving, pump
 from atm.ui.mcp.stdio.early import EarlyWords
 from atm.ui.mcp.stdio.lines import Opening, PumpLines
 from atm.ui.mcp.stdio.pump import Pump
@@ -35,6 +35,7 @@ class Bench:
         self.is_connected = threading.Event()
         self.may_go_on = threading.Event()
         self.may_reach = True
+        self.is_own = False
         self.code: list[int | AtmError] = []
         self.asked: list[bool] = []
         self.early: Callable[[], EarlyWords | None] = lambda: None
@@ -44,7 +45,8 @@ class Bench:
 
     def _run(self) -> None:
         try:
-            self.code.append(Pump(self._channels, self._stdin, self._stdout, early=self.early).run())
+            made = Pump(self._channels, self._stdin, self._stdout, early=self.early, is_own=lambda: self.is_own)
+            self.code.append(made.run())
         except AtmError as error:
             self.code.append(error)
         finally:
@@ -77,6 +79,11 @@ class Bench:
 
     def say(self, data: bytes) -> None:
         os.write(self.to_pump, data)
+
+    def write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.to_pump, view[: 1 << 16]) :]
 
     def hear(self) -> Any:
         """One line from the pump."""
@@ -129,6 +136,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pump, "LAST_WORDS_SECONDS", 90.0)
     monkeypatch.setattr(pump, "LOOK_SECONDS", 0.1)  # before it looks for a daemon again: there is one by then
     monkeypatch.setattr(pump, "LOSSES_WITHIN", 900.0)
+    monkeypatch.setattr(moving, "LOOK_SECONDS", 0.1)
 
 
 def test_lines_go_both_ways_as_they_are(bench):
@@ -264,20 +272,63 @@ def test_a_daemon_that_hangs_up_again_and_again_is_given_up(bench, eventually):
     assert "keeps closing" in str(bench.join())
 
 
-def test_a_line_without_an_end_is_left_out_and_costs_nothing_else(bench):
+def test_a_line_of_which_nobody_knows_whose_it_is_ends_the_connection_with_a_word(bench):
     def flood() -> None:
         for _ in range(12):
             part = b"x" * (1 << 20)
             while part:
                 part = part[os.write(bench.to_pump, part) :]
-        os.write(bench.to_pump, b"\n" + INITIALIZE)
+        os.write(bench.to_pump, b"\n")
 
     writing = threading.Thread(target=flood)
     writing.start()
     complaint = bench.hear()
-    assert (complaint["id"], complaint["error"]["message"]) == (None, "a line has at most 4 MB")
+    assert (complaint["id"], complaint["error"]["message"]) == (None, "a line has at most 4 MB; say less at once")
+    assert str(bench.join()) == "a message was too long, and does not say whose it is"
     writing.join(60)
+
+
+BEFORE = b'{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"x":"'
+BEHIND = b'{"method":"tools/call","params":{"x":"%s"},"jsonrpc":"2.0","id":%s}'
+
+
+@pytest.mark.parametrize("id", [b"7", b'"seven \\" 7"', b"-1"])
+def test_whoever_says_too_much_is_answered_under_the_id_of_that(bench, id):
+    """Of 50 MB, wherever the id stands; and the pump goes on."""
+    much = b"x" * (LONGEST_LINE + 1)
+    for line in (BEFORE % id + b"y" * (50 << 20) + b'"}}', BEHIND % (much, id), BEHIND % (b'\\"id\\":5}' + much, id)):
+        writing = threading.Thread(target=bench.write_all, args=(line + b"\n",))
+        writing.start()
+        complaint = bench.hear()
+        writing.join(60)
+        assert (complaint["id"], complaint["error"]["code"]) == (json.loads(id), -32600)
+    bench.say(INITIALIZE)
     bench.reaches_daemon(INITIALIZE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"params":{"id":5,"x":"%s"},"method":"x"}',
+        b'{"params":{"x":"%s","id":5}}',
+        b'{"id":null,"x":"%s"}',
+        b'{"id":[1],"x":"%s"}',
+        b'{"id":1.5,"x":"%s"}',
+        b'{"params":"%s,\\"id\\":5}',
+        b"%s",
+    ],
+)
+def test_an_id_that_is_none_or_another_s_is_not_taken_for_the_caller_s(line):
+    lines = PumpLines(10_000)
+    assert lines.feed(line % (b"x" * 20_000) + b"\n") == []
+    assert lines.too_long == [""]
+
+
+def test_an_answer_that_is_too_long_to_be_carried_is_not_waited_for(bench, eventually):
+    bench.say(b'{"jsonrpc":"2.0","id":7,"method":"tools/call"}\n')
+    bench.daemon.recv(1000)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":7,"result":{"x":"' + b"x" * (4 * LONGEST_LINE) + b'"}}\n')
+    assert bench.hear()["id"] == 7
 
 
 def test_what_is_no_json_is_handed_on_for_the_server_to_judge(bench):
@@ -335,7 +386,7 @@ def test_a_line_that_is_too_long_is_left_out_once(size):
     lines = PumpLines(100)
     said = b"a\n" + b"x" * 350 + b"\nb\n" + b"y" * 101 + b"\nc\n"
     assert [line for part in cut(said, size) for line in lines.feed(part)] == [b"a\n", b"b\n", b"c\n"]
-    assert lines.too_long == 2
+    assert lines.too_long == ["", ""]
 
 
 def test_the_longest_line_is_no_longer_than_the_server_takes():
@@ -353,10 +404,96 @@ def test_what_is_followed_no_more_is_not_followed_again():
     assert opening.again()[0] == INITIALIZE + INITIALIZED + b"?\n"
 
 
+# From the server in this process to a daemon that has come.
+
+
+@pytest.fixture
+def own() -> Iterator[Bench]:
+    """A pump whose first line leads to a server of its own. There is no daemon until a test says so."""
+    made = Bench()
+    made.is_own = True
+    made.start()
+    made.may_go_on.set()
+    assert made.is_connected.wait(60)
+    made.may_reach = False
+    yield made
+    made.close()
+
+
+def comes(bench: Bench, eventually: Any) -> None:
+    """A daemon, which the pump finds."""
+    bench.is_own, bench.may_reach = False, True
+    eventually(lambda: len(bench.lines) == 2)
+
+
+def test_it_moves_to_a_daemon_that_comes_and_tells_it_what_the_agent_said_at_the_beginning(own, eventually):
+    own.say(INITIALIZE + INITIALIZED + FOLLOW)
+    own.reaches_daemon(INITIALIZE + INITIALIZED + FOLLOW)
+    own.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n{"jsonrpc":"2.0","id":"s","result":{}}\n')
+    assert [own.hear()["id"], own.hear()["id"]] == [0, "s"]
+    comes(own, eventually)
+    own.reaches_daemon(INITIALIZE + INITIALIZED + FOLLOW)
+    assert own.lines[0].recv(1) == b"", "the server in this process is left"
+    own.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n{"jsonrpc":"2.0","id":"s","result":{}}\n')
+    own.say(CALL)
+    own.reaches_daemon(CALL)
+    own.daemon.sendall(b'{"jsonrpc":"2.0","id":2,"result":"of the daemon"}\n')
+    assert own.hear()["result"] == "of the daemon", "the answers that the agent has are not said again"
+    assert True not in own.asked[1:], "it looks, and starts none"
+
+
+def test_what_is_under_way_is_answered_where_it_was_asked(own, eventually):
+    own.say(CALL)
+    own.reaches_daemon(CALL)
+    comes(own, eventually)
+    own.lines[0].sendall(b'{"jsonrpc":"2.0","id":2,"result":"of its own"}\n')
+    assert own.hear()["result"] == "of its own"
+    assert own.lines[0].recv(1) == b""
+    own.say(CALL)
+    own.reaches_daemon(CALL)
+
+
+def test_a_stream_ends_when_it_moves_so_that_whoever_listens_begins_anew(own, eventually):
+    own.say(b'{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{}}\n')
+    own.daemon.recv(1000)
+    comes(own, eventually)
+    ended = own.hear()
+    assert (ended["id"], ended["error"]["code"]) == (9, -32000)
+
+
+def test_a_daemon_that_goes_before_it_is_told_anything_loses_nothing(own, eventually):
+    own.say(CALL)
+    own.reaches_daemon(CALL)
+    comes(own, eventually)
+    own.lines[1].close()
+    own.lines[0].sendall(b'{"jsonrpc":"2.0","id":2,"result":1}\n')
+    assert own.hear()["result"] == 1
+    own.say(CALL)
+    eventually(lambda: len(own.lines) == 3)
+    own.reaches_daemon(CALL)
+
+
+def test_a_daemon_that_turns_it_away_is_done_without(eventually):
+    def refuse(_: bool) -> None:
+        refused.set()
+        raise AtmError("mcp-missing")
+
+    refused = threading.Event()
+    searching = moving.Moving(refuse)
+    eventually(lambda: searching.patience() == 0.0)
+    searching.look()
+    assert refused.wait(60)
+    assert searching.bell is not None
+    assert os.read(searching.bell, 1) == b"", "it rings"
+    searching.ring()
+    assert searching.found is None
+    assert (searching.patience() or 0) > moving.LOOK_SECONDS
+
+
 # While the daemon is still starting.
 
 LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
-CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"whoami"}}\n'
+CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task_briefing"}}\n'
 
 
 @pytest.fixture

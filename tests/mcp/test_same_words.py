@@ -48,7 +48,7 @@ def by_name(members: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def test_every_surface_says_the_same_of_members_tasks_and_mail(crew, cli):
     (snapshot,) = cli("snapshot")["teams"]
     members, status = by_name(cli("members")["members"]), cli("status")
-    in_status, told = by_name(status["members"]), by_name(crew.call("", "team_members")["members"])
+    in_status, told = by_name(status["members"]), by_name(crew.call("", "team_status")["members"])
     plugin = {
         one.name: one for one in overview(crew.room, crew.boardroom.tasks, crew.room.rosters.load("crew")).members
     }

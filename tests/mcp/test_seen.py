@@ -24,7 +24,7 @@ def crew(layout) -> Crew:
 
 
 def state_of(crew: Crew, id: str) -> str:
-    [journey] = crew.call("bob", "mail_receipts", id=id)["recipients"]
+    [journey] = crew.call("bob", "mail_inbox", trace=id)["recipients"]
     found: str = journey["state"]
     return found
 
@@ -38,7 +38,7 @@ def test_what_the_client_went_on_with_is_read(crew):
     result = crew.call("ann", "mail_read")
     assert state_of(crew, sent) == "surfaced"
     seen(crew.caller("ann"), "mail_read", result, "the client went on with board_list after it")
-    [journey] = crew.call("bob", "mail_receipts", id=sent)["recipients"]
+    [journey] = crew.call("bob", "mail_inbox", trace=sent)["recipients"]
     assert journey["state"] == "read"
     assert journey["steps"][-1]["evidence"] == "the client went on with board_list after it"
 
@@ -48,7 +48,7 @@ def test_it_is_entered_once(crew):
     result = crew.call("ann", "mail_read")
     for _ in range(3):
         seen(crew.caller("ann"), "mail_read", result, "went on")
-    [journey] = crew.call("bob", "mail_receipts", id=sent)["recipients"]
+    [journey] = crew.call("bob", "mail_inbox", trace=sent)["recipients"]
     assert [step["state"] for step in journey["steps"]].count("read") == 1
 
 

@@ -118,7 +118,7 @@ def test_a_bug_is_said_plainly_without_its_inside_and_is_in_the_log(room, layout
 @proves("R002-10.1-27")
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"text": 7}, {"text": "x" * 101}, {"text": "x", "mood": "odd"}, {"text": "x", "other": 1}, {"text": None}],
+    [{}, {"text": 7.5}, {"text": "x" * 101}, {"text": "x", "mood": "odd"}, {"text": "x", "other": 1}, {"text": None}],
 )
 def test_arguments_that_do_not_fit_the_schema_reach_no_tool(room, layout, world, arguments):
     async def talk() -> None:

@@ -43,7 +43,7 @@ def test_the_official_client_sends_and_reads_through_the_daemon(shared, era):
             assert {tool.name for tool in (await ann.list_tools()).tools} == {
                 tool.name for tool in tools_for("teammate")
             }
-            me = (await ann.call_tool("whoami", {})).structured_content
+            me = (await ann.call_tool("task_briefing", {})).structured_content
             assert (me["member"], me["role"], me["daemon"]) == ("ann", "teammate", True)
             sent = await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})
             assert not sent.is_error
@@ -60,7 +60,7 @@ def test_the_official_client_sends_and_reads_through_the_daemon(shared, era):
 def test_without_a_daemon_it_serves_in_its_own_process(house, room, era):
     async def talk() -> None:
         async with official(house, "--team", "crew", "--as", "ann", era=era, env=NO_DAEMON) as ann:
-            me = (await ann.call_tool("whoami", {})).structured_content
+            me = (await ann.call_tool("task_briefing", {})).structured_content
             assert (me["member"], me["daemon"]) == ("ann", False)
             assert not (await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})).is_error
 
@@ -72,7 +72,7 @@ def test_without_a_daemon_it_serves_in_its_own_process(house, room, era):
 def test_it_starts_the_daemon_if_none_runs(house, room):
     async def talk() -> None:
         async with official(house, "--team", "crew", "--as", "ann") as ann:
-            assert (await ann.call_tool("whoami", {})).structured_content["daemon"] is True
+            assert (await ann.call_tool("task_briefing", {})).structured_content["daemon"] is True
 
     run(talk())
     assert house.running is not None
@@ -84,7 +84,7 @@ def test_a_daemon_that_cannot_start_is_done_without(house, room, layout, speak):
         pass  # a file lies where its folder belongs
     spoken = speak(house, "--team", "crew", "--as", "ann")
     spoken.shake_hands()
-    assert spoken.call("whoami")["structuredContent"]["daemon"] is False
+    assert spoken.call("task_briefing")["structuredContent"]["daemon"] is False
     assert spoken.end() == 0
     assert b"serving in this process" in spoken.process.stderr.read()
 
@@ -165,7 +165,7 @@ def test_a_script_that_says_everything_at_once_gets_all_answers(shared):
                 "initialize",
                 {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
             ),
-            (2, "tools/call", {"name": "whoami", "arguments": {}}),
+            (2, "tools/call", {"name": "task_briefing", "arguments": {}}),
             (3, "tools/list", {}),
         ]
     )
@@ -207,6 +207,22 @@ def test_a_server_without_a_daemon_hears_of_changes_from_one_that_comes_later(ho
     assert spoken.hear()["method"] == "notifications/resources/updated"
 
 
+def test_an_agent_that_was_served_in_its_own_process_moves_to_a_daemon_that_comes_and_back_when_it_goes(
+    house, room, speak
+):
+    spoken = speak(house, "--as", "ann", env={**NO_DAEMON, "PYTHONPATH": f"{BRISK}:{UNHURRIED}"})
+    spoken.shake_hands()
+
+    def is_with_the_daemon() -> bool:
+        return bool(spoken.call("task_briefing")["structuredContent"]["daemon"])
+
+    for _ in range(2):
+        assert not is_with_the_daemon()
+        house.start()
+        house.until(is_with_the_daemon)
+        assert house.end() == 0
+
+
 def test_a_daemon_killed_in_the_middle_costs_one_answer_and_the_next_is_found(daemon, speak):
     spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
@@ -215,7 +231,7 @@ def test_a_daemon_killed_in_the_middle_costs_one_answer_and_the_next_is_found(da
     daemon.kill()
     lost = spoken.hear()
     assert (lost["id"], lost["error"]["code"]) == (waiting, -32000)
-    assert spoken.call("whoami")["structuredContent"]["daemon"] is True
+    assert spoken.call("task_briefing")["structuredContent"]["daemon"] is True
     assert daemon.running is not None
     assert spoken.end() == 0
 
@@ -227,7 +243,7 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
     daemon.atm("daemon", "restart")
     daemon.listen()  # answered once it has looked at what was there: from now on it tells of everything
     daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 1)
-    assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
     send(room, "crew", "ann", Draft(sender="bob", text="look"))
     assert spoken.hear()["method"] == "notifications/resources/updated"
 
@@ -235,10 +251,10 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
 def test_a_daemon_that_was_stopped_stays_stopped_until_an_agent_speaks(daemon, speak):
     spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
-    spoken.call("whoami")  # it has met the daemon, which the handshake alone does not say
+    spoken.call("task_briefing")  # it has met the daemon, which the handshake alone does not say
     daemon.atm("daemon", "stop")
     assert daemon.running is None
-    assert spoken.call("whoami")["structuredContent"]["daemon"] is True
+    assert spoken.call("task_briefing")["structuredContent"]["daemon"] is True
     assert daemon.running is not None
 
 
@@ -291,7 +307,7 @@ def test_a_home_too_deep_for_a_socket_serves_all_the_same(house, tmp_path, speak
     house.atm.team("crew", "ann")
     spoken = speak(house, "--as", "ann")
     spoken.shake_hands()
-    assert spoken.call("whoami")["structuredContent"]["daemon"] is True
+    assert spoken.call("task_briefing")["structuredContent"]["daemon"] is True
     assert spoken.end() == 0
     house.atm("daemon", "stop")
 

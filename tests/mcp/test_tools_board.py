@@ -52,7 +52,7 @@ def test_ten_thousand_tasks_are_listed_in_small_pages(crew):
     second = crew.call("ann", "board_list", limit=50, after=first["next_after"])
     assert second["tasks"][0]["id"] == "51"
     assert "next_after" not in crew.call("ann", "board_list", after=9_990)
-    assert len(encode(crew.call("ann", "board_graph")).encode()) < 20_000
+    assert len(encode(crew.call("ann", "board_list", view="graph")).encode()) < 20_000
 
 
 def test_pages_meet_every_task_once_while_others_are_added(crew):
@@ -142,29 +142,45 @@ def test_a_task_file_of_another_program_can_hold_anything(crew):
 
 def test_unknown_tasks_are_an_error_and_not_an_empty_answer(crew):
     assert crew.refused("ann", "board_show", id="7").code == "no-such-task"
-    assert crew.refused("ann", "board_history", id="7").code == "no-such-task"
+    assert crew.refused("ann", "board_show", id="7", part="history").code == "no-such-task"
     assert crew.refused("ann", "board_show", id="../7").code == "bad-task"
 
 
 def test_history_is_paged_backwards(crew):
     id = crew.add()
-    for number in range(7):
+    for number in range(24):
         crew.call("bob", "board_comment", id=id, text=f"remark {number}")
     crew.add("Another")
-    page = crew.call("", "board_history", id=id, limit=3)
-    assert [event["note"] for event in page["events"]] == ["remark 4", "remark 5", "remark 6"]
-    page = crew.call("", "board_history", id=id, limit=3, before=page["earlier_before"])
-    assert [event["note"] for event in page["events"]] == ["remark 1", "remark 2", "remark 3"]
-    page = crew.call("", "board_history", id=id, limit=3, before=page["earlier_before"])
-    assert [event["event"] for event in page["events"]] == ["task_created", "commented"]
-    assert "earlier_before" not in page
+    page = crew.call("", "board_show", id=id, part="history")
+    assert [event["note"] for event in page["events"]] == [f"remark {number}" for number in range(4, 24)]
+    page = crew.call("", "board_show", id=id, part="history", offset=page["next_offset"])
+    assert [event["event"] for event in page["events"]] == ["task_created", *["commented"] * 4]
+    assert "next_offset" not in page
+
+
+def test_the_history_of_the_board_is_paged_backwards(crew):
+    for subject in ("One", "Two", "Three"):
+        crew.add(subject)
+    page = crew.call("", "board_list", view="history", limit=2)
+    assert [event["task"] for event in page["events"]] == ["2", "3"]
+    page = crew.call("", "board_list", view="history", limit=2, after=page["next_after"])
+    assert [event["task"] for event in page["events"]] == ["1"]
+    assert "next_after" not in page
+
+
+def test_the_history_of_a_task_that_is_gone_can_still_be_seen(crew):
+    id = crew.add()
+    crew.call("", "board_show", id=id, part="history")  # what other programs did is entered when somebody looks
+    Path(crew.layout.tasks("crew"), f"{id}.json").unlink()
+    assert crew.call("", "board_show", id=id, part="history")["events"]
+    assert crew.refused("", "board_show", id=id).code == "no-such-task"
 
 
 def test_the_graph_is_text(crew):
     crew.add("One")
     crew.add("Two \x1b[2J", depends_on=["1"])
-    drawn = crew.call("", "board_graph")
-    assert drawn["tasks"] == 2
+    drawn = crew.call("", "board_list", view="graph")
+    assert drawn["matching"] == 2
     assert "#2 Two ␛[2J" in drawn["graph"]
     assert "\x1b" not in drawn["graph"]
 
@@ -331,7 +347,9 @@ def test_a_plan_is_submitted_rejected_revised_and_approved(crew):
     crew.add(needs_plan=True)
     got = crew.call("ann", "board_claim")
     assert got["task"]["plan"] == "required"
-    assert crew.refused("ann", "board_start", id="1").code == "plan-refused"
+    assert (
+        crew.call("ann", "board_claim", id="1")["begin_not_yet"] == "#1 needs a plan; submit one: plan_submit with id 1"
+    )
     crew.call("ann", "plan_submit", id="1", text="I will do it")
     assert "I will do it" in crew.rows("lena")[-1].text
     assert crew.call("lena", "board_show", id="1", part="plan")["text"] == "I will do it"
@@ -339,7 +357,8 @@ def test_a_plan_is_submitted_rejected_revised_and_approved(crew):
     assert crew.call("ann", "board_claim")["task"]["plan_feedback"] == "too broad"
     crew.call("ann", "plan_submit", id="1", text="I will do less")
     assert crew.call("hugo", "plan_approve", id="1")["task"]["plan"] == "approved"
-    assert crew.call("ann", "board_start", id="1")["claimed"] is True
+    begun = crew.call("ann", "board_claim", id="1")
+    assert (begun["claimed"], begun.get("begin_not_yet")) == (True, None)
 
 
 def test_nobody_approves_their_own_plan(crew):
@@ -356,7 +375,7 @@ def test_work_is_reviewed_by_somebody_else(crew):
     asked = crew.call("ann", "review_request", id="1")
     assert (asked["task"]["state"], asked["task"]["reviewer"]) == ("review", "bob")
     assert crew.refused("ann", "review_approve", id="1").code == "review-refused"
-    crew.call("bob", "review_start", id="1")
+    assert crew.call("bob", "board_claim", id="1", review=True)["claimed"] is True
     crew.call("bob", "review_changes", id="1", note="handle empty input")
     assert crew.call("ann", "board_claim")["task"]["changes_wanted"] == "handle empty input"
     crew.call("ann", "review_request", id="1")
@@ -372,7 +391,7 @@ def test_every_change_is_in_the_history_in_the_name_of_the_connection(crew):
     crew.call("ann", "review_request", id="1")
     crew.call("bob", "review_approve", id="1")
     crew.call("ann", "board_complete", id="1")
-    past = crew.call("", "board_history")["events"]
+    past = crew.call("", "board_list", view="history")["events"]
     assert [(one["event"], one["actor"]) for one in past] == [
         ("task_created", "lena"),
         ("status_changed", "ann"),

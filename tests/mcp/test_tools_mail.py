@@ -158,9 +158,9 @@ def test_a_wanted_acknowledgement_without_a_daemon_is_warned_about(crew):
     caller.has_daemon = False
     sent = crew.call("ann", "mail_send", to="bob", text="stop", urgent=True, ack_minutes=5)
     assert "daemon" in sent["warnings"][0]
-    [waiting] = crew.call("bob", "mail_receipts")["waiting"]
+    [waiting] = crew.call("bob", "mail_inbox", unacknowledged=True)["waiting"]
     assert waiting["id"] == sent["message_id"]
-    assert crew.call("hugo", "mail_receipts")["waiting"] == [waiting]
+    assert crew.call("hugo", "mail_inbox", unacknowledged=True)["waiting"] == [waiting]
 
 
 # Asking.
@@ -217,7 +217,7 @@ def test_what_is_read_is_marked_entered_as_surfaced_and_not_shown_again(crew):
     assert texts(shown) == ["one"]
     assert shown["unread_left"] == 1
     assert [row.read for row in crew.rows("ann")] == [True, False]
-    [journey] = crew.call("bob", "mail_receipts", id=first)["recipients"]
+    [journey] = crew.call("bob", "mail_inbox", trace=first)["recipients"]
     assert journey["state"] == "surfaced"
     assert texts(crew.call("ann", "mail_read")) == ["two"]
     assert crew.call("ann", "mail_read")["messages"] == []
@@ -278,7 +278,7 @@ def test_an_answer_that_could_not_be_handed_over_is_unread_again(crew):
     not_delivered(crew.caller("ann"), "mail_read", result, "the connection was closed")
     assert [row.read for row in crew.rows("ann")] == [False]
     assert texts(crew.call("ann", "mail_read")) == ["one"]
-    assert crew.call("bob", "mail_receipts", id=sent["message_id"])["recipients"][0]["state"] == "surfaced"
+    assert crew.call("bob", "mail_inbox", trace=sent["message_id"])["recipients"][0]["state"] == "surfaced"
 
 
 KILLED = """
@@ -387,9 +387,9 @@ def test_receipts_are_for_sender_recipient_and_bosses(crew):
     add_member(crew.room, "crew", Member("cleo"))
     id = crew.call("bob", "mail_send", to="ann", text="one")["message_id"]
     for who in ("ann", "bob", "lena", "hugo"):
-        assert crew.call(who, "mail_receipts", id=id)["recipients"][0]["to"] == "ann"
-    known = crew.refused("cleo", "mail_receipts", id=id)
-    unknown = crew.refused("cleo", "mail_receipts", id="0000")
+        assert crew.call(who, "mail_inbox", trace=id)["recipients"][0]["to"] == "ann"
+    known = crew.refused("cleo", "mail_inbox", trace=id)
+    unknown = crew.refused("cleo", "mail_inbox", trace="0000")
     assert str(known).replace(id, "0000") == str(unknown)
 
 
@@ -399,7 +399,7 @@ def test_an_acknowledgement_answers_once(crew):
     assert done["reply_to"] == "bob@crew"
     assert texts(crew.call("bob", "mail_read")) == ["yes"]
     assert crew.refused("ann", "mail_ack", id=id).code == "already-answered"
-    assert crew.call("lena", "mail_receipts")["waiting"] == []
+    assert crew.call("lena", "mail_inbox", unacknowledged=True)["waiting"] == []
 
 
 def test_nobody_acknowledges_what_lies_in_another_inbox(crew):
@@ -441,5 +441,5 @@ def test_of_a_call_that_was_refused_the_next_answer_tells(crew):
     caller = crew.caller("ann")
     caller.room.troubles.note("something was in the way")
     crew.refused("ann", "mail_read", limit=0)
-    assert crew.call("ann", "whoami")["warnings"] == ["something was in the way"]
-    assert "warnings" not in crew.call("ann", "whoami")
+    assert crew.call("ann", "task_briefing")["warnings"] == ["something was in the way"]
+    assert "warnings" not in crew.call("ann", "task_briefing")

@@ -17,13 +17,17 @@ from atm.domain.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools, find_tool, tools_for
 from atm.ui.mcp.serving.roles import ROLES
+from atm.ui.mcp.serving.server import _entry
 from atm.ui.mcp.tool import BOSSES, WORKERS, Tool
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "tools.json"
 REGENERATE = "ATM_WRITE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/mcp/test_tools_schema.py -k snapshot"
 
-MOST_TOKENS = 6_000
-"""Of everything that a teammate's client lists; four bytes are about a token."""
+MOST_TOKENS, MOST_READ = 4_500, 2_200
+"""Of everything that a teammate's client lists, and of what it hands to its model; four bytes are about a token."""
+
+READ = ("name", "description", "inputSchema")
+"""What models are given of a tool. Titles, hints and schemas of answers are for the programs around them."""
 
 
 @pytest.fixture
@@ -33,15 +37,12 @@ def crew(layout) -> Crew:
 
 def listed(tool: Tool) -> dict[str, Any]:
     """A tool as the protocol lists it."""
-    hints = {"readOnlyHint": tool.reads_only, "destructiveHint": tool.destroys, "idempotentHint": tool.idempotent}
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input,
-        "outputSchema": tool.output,
-        "annotations": {**hints, "openWorldHint": False},
-    }
+    entry: dict[str, Any] = _entry(tool).model_dump(by_alias=True, mode="json", exclude_none=True)
+    return entry
+
+
+def tokens(listed: object) -> float:
+    return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode()) / 4
 
 
 @proves(
@@ -94,8 +95,10 @@ def test_names_are_unique_not_reserved_and_in_a_known_group():
 
 
 def test_what_a_teammate_lists_stays_below_the_budget():
-    size = sum(len(json.dumps(listed(tool), separators=(",", ":")).encode()) for tool in tools_for("teammate"))
-    assert size / 4 <= MOST_TOKENS
+    tools = [listed(tool) for tool in tools_for("teammate")]
+    assert len(tools) <= 28
+    assert tokens(tools) <= MOST_TOKENS
+    assert tokens([{key: tool[key] for key in READ} for tool in tools]) <= MOST_READ
 
 
 def test_each_role_sees_its_own_set():
@@ -137,7 +140,9 @@ PLAIN = schema.takes(
         7,
         {},
         {"id": None},
-        {"id": 7},
+        {"id": 1.5},
+        {"id": True},
+        {"id": {"a": 1}},
         {"id": ["a"]},
         {"id": "123456"},
         {"id": "a", "idd": "b"},
@@ -157,7 +162,8 @@ PLAIN = schema.takes(
         {"id": "a", "yes": "true"},
         {"id": "a", "which": "three"},
         {"id": "a", "names": "b"},
-        {"id": "a", "names": ["b", 1]},
+        {"id": "a", "names": ["b", 1.5]},
+        {"id": "a", "names": ["b", True]},
         {"id": "a", "names": ["b", None]},
         {"id": "a", "names": ["b", "c", "d"]},
         {"id": "a", "names": {"b": "c"}},
@@ -176,6 +182,30 @@ def test_what_fits_is_given_as_it_is():
     assert schema.check(PLAIN, given) == {**given, "names": ["b", "?"]}
     assert schema.check(PLAIN, {"id": "a", "count": None}) == {"id": "a"}
     assert schema.check(schema.takes(), None) == {}
+
+
+def test_a_whole_number_where_an_id_is_wanted_is_that_id():
+    assert schema.check(PLAIN, {"id": 7, "names": [1, 2.0]}) == {"id": "7", "names": ["1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("id", "said"),
+    [
+        (True, "true or false"),
+        (1.5, "a number"),
+        (["a"], "a list"),
+        ({"a": 1}, "an object"),
+        pytest.param(10**5000, "a number that is too large", id="huge"),
+        (float("nan"), "a number"),
+    ],
+)
+def test_what_it_is_instead_is_said_in_the_words_of_json(id, said):
+    with pytest.raises(UsageError) as caught:
+        schema.check(PLAIN, {"id": id})
+    assert (str(caught.value), caught.value.remedy) == ("'id' must be a text", f"it is {said}")
+    with pytest.raises(UsageError) as caught:
+        schema.check(PLAIN, {"id": "a", "names": [None]})
+    assert caught.value.remedy == "it is null"
 
 
 HOSTILE: tuple[Any, ...] = (

@@ -41,7 +41,7 @@ def event(kind: str, subject: str, team: str = "crew", **detail) -> TeamEvent:
 
 def test_members_are_shown_with_state_and_liveness_each_with_its_source_and_age(crew):
     crew.call("ann", "board_beat")
-    found = crew.call("", "team_members")
+    found = crew.call("", "team_status")
     ann = next(member for member in found["members"] if member["name"] == "ann")
     assert (ann["liveness"], ann["liveness_source"]) == ("online", "heartbeat (atm mcp)")
     assert ann["liveness_age_seconds"] >= 0
@@ -53,9 +53,9 @@ def test_members_are_shown_with_state_and_liveness_each_with_its_source_and_age(
 def test_a_large_team_is_shown_in_pages(crew):
     for number in range(60):
         add_member(crew.room, "crew", Member(f"worker-{number}"))
-    page = crew.call("", "team_members", limit=50)
+    page = crew.call("", "team_status", limit=50)
     assert (len(page["members"]), page["total"], page["next_offset"]) == (50, 64, 50)
-    assert len(crew.call("", "team_members", limit=50, offset=50)["members"]) == 14
+    assert len(crew.call("", "team_status", limit=50, offset=50)["members"]) == 14
 
 
 def test_the_status_counts_members_and_tasks(crew):
@@ -71,17 +71,17 @@ def test_everybody_can_find_out_who_they_are(crew):
     crew.add()
     crew.call("ann", "board_claim")
     crew.call("bob", "mail_send", to="ann", text="hello")
-    me = crew.call("ann", "whoami")
+    me = crew.call("ann", "task_briefing")
     assert (me["member"], me["role"], me["team"], me["unread"]) == ("ann", "teammate", "crew", 1)
-    assert [task["id"] for task in me["tasks"]] == ["1"]
-    assert crew.call("", "whoami")["role"] == "observer"
+    assert me["work"] == ["#1 Write it (in_progress)"]
+    assert crew.call("", "task_briefing")["role"] == "observer"
 
 
 def test_a_connection_without_a_team_is_told_what_to_do(crew):
     create_team(crew.room, "docs")
     caller = homeless(crew)
-    assert crew.call_as(caller, "whoami", {})["source"] == "nobody"
-    for tool in ("team_members", "team_status", "board_list", "board_show"):
+    assert crew.call_as(caller, "task_briefing", {})["source"] == "nobody"
+    for tool in ("team_status", "board_list", "board_show"):
         arguments = {"id": "1"} if tool == "board_show" else {}
         assert refusal(lambda: crew.call_as(caller, tool, arguments)) == "no-such-team"  # noqa: B023 - called at once
     assert uris(caller) == []

@@ -8,7 +8,7 @@ from atm.ui.cli.arguments import Command
 from atm.ui.cli.catalog import load
 from atm.ui.mcp.catalog import all_tools
 from atm.ui.verbs.board import table
-from atm.ui.verbs.verb import COMMAND, Verb
+from atm.ui.verbs.verb import COMMAND, TOOL, Verb
 
 PART_OF = {"board_release": "tasks release", "board_reopen": "tasks release"}
 PART_OF |= {"board_ask": "tasks clarify", "board_answer": "tasks clarify"}
@@ -28,7 +28,8 @@ def commands() -> dict[str, Command]:
 @pytest.mark.parametrize("verb", table.ALL, ids=lambda verb: verb.tool)
 def test_every_verb_is_a_tool_and_a_command_and_has_a_function(verb: Verb) -> None:
     assert (verb.command or PART_OF[verb.tool]) in commands()
-    assert verb.tool in {tool.name for tool in all_tools()}
+    offered = verb.within if verb.within else verb.tool
+    assert {verb.tool, verb.within} & {tool.name for tool in all_tools()} == {offered}
     module = __import__(f"atm.ui.verbs.{verb.home}", fromlist=["DOES"])
     assert verb.tool in module.DOES
 
@@ -39,7 +40,7 @@ def test_no_function_is_there_that_no_verb_needs() -> None:
     assert done == {verb.tool for verb in table.ALL}
 
 
-@pytest.mark.parametrize("verb", table.ALL, ids=lambda verb: verb.tool)
+@pytest.mark.parametrize("verb", [verb for verb in table.ALL if not verb.within], ids=lambda verb: verb.tool)
 def test_a_tool_takes_what_the_table_says(verb: Verb) -> None:
     tool = next(tool for tool in all_tools() if tool.name == verb.tool)
     offered = [one for one in verb.parameters if one.only != COMMAND]
@@ -55,4 +56,5 @@ def test_a_command_takes_what_the_table_says(verb: Verb) -> None:
     words = {argument.name for argument in command.arguments}
     names = {option.names[0] for option in command.options}
     assert words == {one.name for one in verb.parameters if one.is_word}
-    assert names == {one.option for one in verb.parameters if not one.is_word} | {"--as", "--team", "--json", "--help"}
+    offered = {one.option for one in verb.parameters if not one.is_word and one.only != TOOL}
+    assert names == offered | {"--as", "--team", "--json", "--help"}

@@ -56,6 +56,7 @@ def build_boardroom(
     is_server: bool = False,
     tasks: Tasks | None = None,
     workplaces: Callable[[], AgentPlaces] | None = None,
+    stands_in: str = "",
 ) -> FullBoardroom:
     """
     The board over real files, or over `tasks` that others use too. A server that works for others runs no hooks of a
@@ -76,6 +77,7 @@ def build_boardroom(
         max_retries=settings.whole("board.max_retries"),
         is_server=is_server,
         workplaces=workplaces,
+        stands_in=stands_in,
     )
 
 

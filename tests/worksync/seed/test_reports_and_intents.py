@@ -134,7 +134,10 @@ def test_the_report_tool_is_for_whoever_works_and_takes_what_the_seed_says():
         tool = find_tool(role, REPORT)
         assert tool is not None
         assert tool.group == "worksync"
-        assert tool.input["required"] == ["from", "agendaFingerprint", "reportToken", "state"]
+        properties = tool.input["properties"]
+        assert isinstance(properties, dict)
+        assert "reportToken" in properties
+        assert tool.input["required"] == ["from", "agendaFingerprint", "state"], "the connection proves who reports"
         assert not tool.destroys
     assert REPORT not in {tool.name for tool in tools_for("observer")}
     assert "task_briefing" in {tool.name for tool in tools_for("teammate")}

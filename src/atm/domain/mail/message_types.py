@@ -113,7 +113,7 @@ def check_by_hand(type: str, is_boss: bool) -> MessageType:
     if not found.by_hand:
         raise BadMessage(f"a {type} is not sent by hand", f"it is made by {found.made_by}")
     if found.by_hand == BOSSES and not is_boss:
-        raise BadMessage(f"only {BOSSES} sends a {type}", "ask the lead: atm send lead TEXT")
+        raise BadMessage(f"only {BOSSES} sends a {type}", "ask the lead: `atm send lead TEXT`")
     return found
 
 

@@ -7,12 +7,15 @@ member was busy when Claude Code or a command last wrote that file, not whether 
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchMember, TeamCompleted
+from atm.domain.errors import BadName, NoSuchMember, TeamCompleted
 from atm.domain.names import find_name, is_claudes_team, same_name
 
 LEAD_NAME = "team-lead"
 LEAD = "lead"
 """As an address: the lead of the team, whatever their name is."""
+
+EVERYBODY = "*"
+"""As an address: every other member of the team."""
 
 CLAUDE_BACKENDS = ("claude", "claude-code", "in-process", "iterm2")
 """Backends whose inbox Claude Code itself reads and prunes."""
@@ -141,6 +144,12 @@ class Team:
     def addressee(self, name: str) -> str:
         """Who is meant by an address: `lead` is the lead, unless a member is called that."""
         return self.lead if same_name(name, LEAD) and self.member(name) is None else name
+
+    def doer(self, name: str) -> str:
+        """The same where work is given to somebody. Raises BadName for `*`: what is everybody's is done by nobody."""
+        if name == EVERYBODY:
+            raise BadName(f"{EVERYBODY!r} is everybody, and this is for one member", "name one")
+        return self.addressee(name)
 
     def member(self, name: str) -> Member | None:
         spelled = find_name(name, self.names)

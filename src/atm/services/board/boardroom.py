@@ -33,7 +33,7 @@ class Boardroom:
 
     __slots__ = (
         *("_programs", "_workplaces", "check_seconds", "hook_seconds", "hooks", "is_server", "max_retries", "room"),
-        "tasks",
+        *("stands_in", "tasks"),
     )
 
     def __init__(
@@ -48,6 +48,7 @@ class Boardroom:
         max_retries: int = 2,
         is_server: bool = False,
         workplaces: Callable[[], AgentPlaces] | None = None,
+        stands_in: str = "",
     ) -> None:
         self.room = room
         self.tasks = tasks
@@ -59,6 +60,8 @@ class Boardroom:
         self.max_retries = max_retries
         self.is_server = is_server
         """Does it act for others, outside of whatever fences them in? Then it runs only what a person allowed."""
+        self.stands_in = stands_in
+        """Where whoever it acts for works, as their connection says; empty for a process of their own."""
 
     @property
     def clock(self) -> Clock:

@@ -8,7 +8,7 @@ from atm.domain.errors import AtmError, ChecksFailed
 from atm.domain.names import same_name
 from atm.domain.team.liveness import WORKING
 from atm.services.board.boardroom import working_folder
-from atm.services.board.marks import check_marks
+from atm.services.board.marks import check_marks, own_shell
 from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
@@ -29,6 +29,9 @@ def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, 
     it said.
     """
     folder = check_marks(boardroom, team, task, who, place or working_folder(boardroom, team, task, who))
+    folder = folder or boardroom.stands_in
+    if boardroom.is_server and not folder:  # the server's own folder is nobody's, and proves nothing
+        raise own_shell(f"nobody knows where {who} works, so the checks of #{task.id}", team, task, who)
     at = boardroom.programs.commit_of(folder, "HEAD")  # whatever is named for checks of commits
     proof: list[Plain] = []
     for check in task.acceptance:

@@ -17,7 +17,7 @@ from atm.formats.board.task import decode_task
 from atm.services.board.boardroom import open_team
 from atm.services.board.marks import OURS, entered
 from atm.services.board.new_tasks import commands_in, matches, meant_tasks, wishes_of
-from atm.services.board.planning import check_count, markers_for, prepared, put
+from atm.services.board.planning import check_count, markers_for, name_doers, prepared, put
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
@@ -124,6 +124,7 @@ class _Import:
         self._who = who
         self._wishes = wishes
         self._source = source
+        name_doers(team, wishes)
         self._markers: Markers = markers_for(boardroom, team, who, wishes)
         self._tasks: dict[int, Task] = {}
         self._may_lead: bool | None = None

@@ -140,10 +140,7 @@ def check_marks(boardroom: Boardroom, team: Team, task: Task, who: str, folder: 
 
     The folder in which they run: the one given, or where a person's yes says so and nobody knows better.
     """
-    name, in_team = (
-        f"{task.id} --as {shell_word(who)}",
-        f"{task.id} --team {shell_word(team.name)} --as {shell_word(who)}",
-    )
+    name = f"{task.id} --as {shell_word(who)}"
     for check in filter(is_command, task.acceptance):
         found = entered(boardroom, team, task, check)
         if found is None:
@@ -154,18 +151,19 @@ def check_marks(boardroom: Boardroom, team: Team, task: Task, who: str, folder: 
         if not boardroom.is_server:
             continue
         if found.tier != PERSON:
-            raise NotTrusted(
-                f"the checks of #{task.id} are {found.by}'s, so they run in your own shell and not in the daemon",
-                f"run there: atm tasks complete {in_team}",
-            )
+            raise own_shell(f"the checks of #{task.id} are {found.by}'s, so they", team, task, who)
         folder = folder or found.folder
         if not found.folder or found.folder != folder:
-            raise NotTrusted(
-                f"nobody has said yes to running the checks of #{task.id} in {folder or 'a folder of the daemon'}, so "
-                "they run in your own shell and not in the daemon",
-                f"run there: atm tasks complete {in_team}",
-            )
+            said = f"nobody has said yes to running the checks of #{task.id} in {folder or 'a folder of the daemon'}"
+            raise own_shell(f"{said}, so they", team, task, who)
     return folder
+
+
+def own_shell(which: str, team: Team, task: Task, who: str) -> NotTrusted:
+    """What a server does not run is run by whoever completes the task, where they stand."""
+    how = f"{task.id} --team {shell_word(team.name)} --as {shell_word(who)}"
+    said = f"{which} run in your own shell and not in the daemon"
+    return NotTrusted(said, f"run there: atm tasks complete {how}")
 
 
 def check_run_marks(boardroom: Boardroom, team: Team, task: Task) -> None:

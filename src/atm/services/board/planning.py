@@ -51,6 +51,7 @@ def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) ->
     """Add tasks. Hooks are asked before a reader can see them."""
     found = open_team(boardroom, team)
     check_count(wishes)
+    name_doers(found, wishes)
     markers = markers_for(boardroom, found, who, wishes)
 
     def prepare(board: Board, numbers: list[int]) -> tuple[list[NewFile], dict[str, Change]]:
@@ -62,6 +63,12 @@ def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) ->
 def check_count(wishes: Sequence[NewTask]) -> None:
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
+
+
+def name_doers(team: Team, wishes: Sequence[NewTask]) -> None:
+    """`lead` by the lead's own name: a task keeps its owner and its reviewer when somebody else leads."""
+    for wish in wishes:
+        wish.owner, wish.reviewer = team.doer(wish.owner), team.doer(wish.reviewer)
 
 
 def markers_for(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTask]) -> Markers:

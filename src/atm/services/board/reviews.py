@@ -35,7 +35,7 @@ class ReviewOutcome:
 def request_review(boardroom: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> ReviewOutcome:
     """The owner is done and a reviewer shall look."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)
-    asked = check_known_name(reviewer, "member") if reviewer else ""
+    asked = found.doer(check_known_name(reviewer, "member")) if reviewer else ""
 
     def rule(task: Task) -> Change:
         by_boss = is_boss(boardroom.room, found, who)

@@ -324,6 +324,7 @@ def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> T
 def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:
     """Give it to a member: the old claim ends here, a new one begins when they claim it. With warnings."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)
+    to = found.doer(to)
 
     def rule(task: Task) -> Change | None:
         if task.status == PENDING and same_name(task.owner, to):

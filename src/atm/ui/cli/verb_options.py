@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import TEAM, Argument, Command, Option
-from atm.ui.verbs.verb import Given
+from atm.ui.verbs.verb import TOOL, Given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def command_of(verb: Verb) -> Command:
         arguments=tuple(
             Argument(one.name, one.help, required=one.is_required) for one in verb.parameters if one.is_word
         ),
-        options=(*(option_of(one) for one in verb.parameters if not one.is_word), *MINE),
+        options=(*(option_of(one) for one in verb.parameters if not one.is_word and one.only != TOOL), *MINE),
         examples=verb.examples,
     )
 

@@ -40,6 +40,8 @@ class Caller:
         """How the identity is known: `environment`, `token` or `nobody`."""
         self.pid: int | None = None
         """The process at the other end, where the system tells it; None for a bearer of a token."""
+        self.folder = ""
+        """Where the client works; empty if nobody said."""
         self.joined_at: float | None = None
         """When the member joined, as the roster said when the connection was made."""
         self.tasks: Tasks | None = None
@@ -65,6 +67,7 @@ class Caller:
             is_server=True,
             tasks=self.tasks,
             workplaces=self._workplaces,
+            stands_in=self.folder,
         )
 
     def _workplaces(self) -> AgentPlaces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from atm.domain.errors import RequestError
 from atm.ui.mcp import roster as team_tools
 from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.approvals import answering as approval_tools
@@ -27,7 +28,7 @@ GROUPS = {
     "review": "work that somebody else looks at",
     "approval": "what agents ask for",
     "worksync": "does each member know its current work",
-    "team": "who is there, and how the team stands",
+    "team": "how the team stands, and who is there",
 }
 """Each group and what it is about, in the order in which tools are listed."""
 
@@ -36,6 +37,35 @@ RESERVED = (
     *("approval_show", "approval_request"),
 )
 """Names of tools that may come with sessions and approvals. Nothing else may be called so."""
+
+
+MOVED = {
+    "whoami": ("task_briefing", "it says who you are, too"),
+    "team_members": ("team_status", "its members are there"),
+    "mail_receipts": ("mail_inbox", "with trace for one message, with unacknowledged for what waits"),
+    "board_history": ("board_list", "with view history; of one task: board_show with part history"),
+    "board_graph": ("board_list", "with view graph"),
+    "board_start": ("board_claim", "with the task's id; begin_not_yet says if its plan is not approved"),
+    "review_start": ("board_claim", "with the task's id and review"),
+}
+"""
+Tools that became part of others in 0.1.0: there were 35 for a teammate, and every agent reads all of them. Whoever
+calls one by its former name is told its new one, until 0.2.0.
+"""
+
+
+class ToolMoved(RequestError):
+    """A former name of a tool."""
+
+    code = "tool-moved"
+
+
+def moved(role: str, name: str) -> ToolMoved | None:
+    """What to tell whoever in this role calls a tool by its former name; None if it never was one of theirs."""
+    new, how = MOVED.get(name, ("", ""))
+    if find_tool(role, new) is None:
+        return None
+    return ToolMoved(f"{name} is part of {new} now", f"call {new}: {how}")
 
 
 @cache

@@ -1,13 +1,12 @@
-"""How a tool of ours is made and called: its arguments checked and read by name, its role asked for once more."""
+"""How a tool of ours is made: its arguments read by name, its role asked for once more."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import NotAllowed
-from atm.ui.mcp.schema import check, takes
+from atm.ui.mcp.schema import takes
 from atm.ui.mcp.tool import WORKERS, Tool
-from atm.ui.mcp.wording import lines
 from atm.ui.verbs.verb import Given
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ def define(
     destroys: bool = False,
     idempotent: bool = False,
     waits: bool = False,
+    lasts: bool = False,
 ) -> Tool:
     """A tool of the group that its name begins with."""
 
@@ -55,16 +55,5 @@ def define(
         destroys=destroys,
         idempotent=idempotent or reads_only,
         waits=waits,
+        lasts=lasts,
     )
-
-
-def perform(tool: Tool, caller: Caller, arguments: object) -> dict[str, Plain]:
-    """
-    Call a tool: the one place where arguments are checked.
-
-    What was in the way and stopped nothing, a ledger that cannot be read, is said with the answer (G1 before G2).
-    """
-    result = tool.call(caller, check(tool.input, arguments))
-    troubles = lines(caller.room.troubles.hand_over())
-    said = result.get("warnings", [])
-    return {**result, "warnings": [*(said if isinstance(said, list) else []), *troubles]} if troubles else result

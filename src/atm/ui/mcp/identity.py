@@ -54,7 +54,7 @@ def admit(
         source=source if member else NOBODY,
         has_daemon=has_daemon,
     )
-    caller.pid = pid
+    caller.pid, caller.folder = pid, claim.folder
     _check_names(caller)
     team = settle_role(caller, asked_role(settings, claim.role))
     if team is not None and caller.role != OBSERVER:

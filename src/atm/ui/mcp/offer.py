@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from atm.domain.errors import AtmError
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
@@ -57,8 +58,12 @@ class Offer:
     """Everything that a client can ask for."""
 
     tools_for: Callable[[str], Sequence[Tool]]
+    moved: Callable[[str, str], AtmError | None] = lambda *_: None
+    """For a role and the former name of a tool: what to tell whoever calls it by that."""
     waiting: frozenset[str] = frozenset()
     """Names of tools that mostly wait for another member."""
+    lasting: frozenset[str] = frozenset()
+    """Names of tools that may take minutes."""
     not_delivered: Told = lambda *_: None
     """Told of a tool's result that its client never got: mail that was marked as shown was seen by nobody."""
     seen: Told = lambda *_: None
@@ -70,6 +75,8 @@ class Offer:
     """Its media type and text; raises AtmError for what is not there or not for this caller."""
     touched_by: Callable[[TeamEvent, Caller], Sequence[str]] = lambda *_: ()
     """Which resources of this caller an event may have changed."""
+    complete: Callable[[Caller, str, str, str], Sequence[str]] = lambda *_: ()
+    """For a template's uri, one of its words and the beginning of a value: what it may be for this caller."""
     prompts_for: Callable[[str], Sequence[OfferedPrompt]] = lambda _: ()
     render: Callable[[Caller, str, Mapping[str, str]], str] | None = None
 
@@ -80,13 +87,16 @@ def full_offer() -> Offer:
 
     return Offer(
         tools_for=catalog.tools_for,
+        moved=catalog.moved,
         waiting=frozenset(tool.name for tool in catalog.all_tools() if tool.waits),
+        lasting=frozenset(tool.name for tool in catalog.all_tools() if tool.lasts),
         not_delivered=catalog.not_delivered,
         seen=catalog.seen,
         resources=resources.RESOURCES,
         uris=resources.uris,
         read=resources.read,
         touched_by=resources.touched_by,
+        complete=resources.complete,
         prompts_for=prompts.prompts_for,
         render=prompts.render,
     )

@@ -54,7 +54,7 @@ How to lead:
 - board_list shows what waits: state review, planning and blocked; failed and unreachable need your decision.
 - Plans: board_show with part plan, then plan_approve or plan_reject with a reason. No answer means no.
 - Questions of members: board_answer. Work that nobody can do: board_assign, board_cancel, board_reopen.
-- team_members shows who is there. mail_receipts shows whether a message was seen.
+- team_status shows who is there. mail_inbox with trace shows whether a message was seen.
 - mail_send to one is better than mail_broadcast to all."""
 
 _SYNC = "- task_briefing shows your current work; when you have reviewed it, member_work_sync_report says so."

@@ -68,6 +68,18 @@ def uris(caller: Caller) -> list[str]:
     return [_uri(team.name, "board"), *own]
 
 
+def complete(caller: Caller, uri: str, word: str, begun: str) -> list[str]:
+    """What stands for a word of a template, as far as this caller may read it."""
+    if uri not in [one.uri for one in RESOURCES] or f"{{{word}}}" not in uri or not caller.team:
+        return []
+    team = home(caller)
+    if word == "team":
+        names = [team.name]
+    else:
+        names = team.names if leads(caller, team) else [name for name in team.names if same_name(name, caller.member)]
+    return [name for name in names if name.casefold().startswith(begun.casefold())]
+
+
 def _uri(team: str, *parts: str) -> str:
     return f"atm://{'/'.join(quote(part, safe='') for part in (team, *parts))}"
 
@@ -115,7 +127,7 @@ def _agenda(caller: Caller, member: str) -> str:
     found = home(caller)
     if not (caller.member and same_name(member, caller.member)) and not leads(caller, found):
         raise NotAllowed("only the lead and humans may see another member's agenda", "read your own")
-    return agenda_text(caller, found.required(member, "see team_members").name)
+    return agenda_text(caller, found.required(member, "see team_status").name)
 
 
 def touched_by(event: TeamEvent, caller: Caller) -> list[str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from atm.ui.mcp.tool import Schema
 
 MOST_ITEMS = 100
+LARGEST = 10**18
+"""Of whole numbers that stand for a text."""
 
 
 def text(about: str = "", *, longest: int | None = None) -> dict[str, Plain]:
@@ -71,6 +73,21 @@ def gives(always: Mapping[str, Schema], sometimes: Mapping[str, Schema] | None =
     return {"type": "object", "properties": properties, "required": [*always]}
 
 
+UNTOLD = ("minLength", "maxLength", "maxItems", "minimum", "maximum", "additionalProperties")
+"""Bounds that are checked and not listed: who meets one is told it, and the others need not read it."""
+
+
+def told(schema: Schema) -> dict[str, Plain]:
+    """What a tool takes, as agents read it."""
+    return {key: _told(key, value) for key, value in schema.items() if key not in UNTOLD}
+
+
+def _told(key: str, value: Plain) -> Plain:
+    if key == "properties" and isinstance(value, dict):
+        return {name: told(one) if isinstance(one, dict) else one for name, one in value.items()}
+    return told(value) if isinstance(value, dict) else value
+
+
 def _said(about: str) -> dict[str, Plain]:
     return {"description": about} if about else {}
 
@@ -115,7 +132,7 @@ def _checked(name: str, schema: Plain, value: object) -> Plain:
     kind = str(schema["type"])
     right = _KINDS[kind](value)
     if right is None:
-        raise UsageError(f"{name!r} must be {_WORDS[kind]}", f"got {type(value).__name__}")
+        raise UsageError(f"{name!r} must be {_WORDS[kind]}", f"it is {_called(value)}")
     if isinstance(right, list):
         return _items(name, schema, right)
     if isinstance(right, str):
@@ -126,8 +143,24 @@ def _checked(name: str, schema: Plain, value: object) -> Plain:
 
 
 def _text(value: object) -> str | None:
-    """Half of a surrogate pair cannot be written to any file: it becomes a mark."""
+    """
+    Models that read `#1` say 1 where an id is asked for: what is meant is clear, so a whole number is its digits.
+
+    Half of a surrogate pair cannot be written to any file: it becomes a mark.
+    """
+    whole = _whole(value)
+    if whole is not None:
+        return str(whole) if abs(whole) < LARGEST else None  # of thousands of digits Python writes no text
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _called(value: object) -> str:
+    """What JSON calls it: whoever sent it knows nothing of Python."""
+    if value is None:
+        return "null"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= LARGEST:
+        return "a number that is too large"
+    return next((said for kind, said in _NAMES.items() if isinstance(value, kind)), "something else")
 
 
 def _whole(value: object) -> int | None:
@@ -155,6 +188,7 @@ _KINDS: dict[str, Callable[[object], Plain]] = {
     "boolean": _yes_no,
     "array": _list,
 }
+_NAMES = {bool: "true or false", int | float: "a number", str: "a text", list: "a list", dict: "an object"}
 _WORDS = {
     "string": "a text",
     "integer": "a whole number",

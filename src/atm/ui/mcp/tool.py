@@ -42,5 +42,7 @@ class Tool:
     """May it take something away that was there?"""
     idempotent: bool = False
     """Does a second call with the same arguments change nothing more?"""
+    lasts: bool = False
+    """May it take minutes? Then it goes on when its time is over, and whoever calls again hears of the same run."""
     waits: bool = False
     """Does it mostly wait for a member? Then it takes a place among those who wait, and keeps nobody from working."""

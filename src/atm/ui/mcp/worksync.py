@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atm import __version__
 from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
@@ -45,9 +46,22 @@ def plane_of(caller: Caller) -> SyncRoom:
 
 
 def _briefing(caller: Caller, _: Given) -> dict[str, Plain]:
+    """What the connection is, also if it is no member's: nothing of that fails for want of a name or a team."""
+    known: dict[str, Plain] = {
+        "role": caller.role,
+        "source": caller.source,
+        "daemon": caller.has_daemon,
+        "version": __version__,
+    }
+    if not caller.team:
+        return known
+    if not caller.member or caller.role == OBSERVER:
+        team = home(caller)
+        return {**known, "team": team.name, "lead": line(team.lead, 128)}
     team, me = actor(caller)
     facts = brief(caller.boardroom, team.name, me)
     return {
+        **known,
         "notice": NOTICE,
         "member": line(facts.me, 128),
         "team": facts.team,
@@ -89,7 +103,7 @@ def _status(caller: Caller, given: Given) -> dict[str, Plain]:
     """One's own with everything that a report needs. Of others a state; their agenda is for the lead and people."""
     team = home(caller)
     said: dict[str, Plain]
-    member = team.required(given.text("member") or caller.member)
+    member = team.required(team.addressee(given.text("member") or caller.member))
     found = _view(caller, team, member.name)
     if same_name(member.name, caller.member):
         said = {"member": member.name, "label": found.label, "why": found.why}
@@ -168,18 +182,19 @@ REPORT_INPUT: dict[str, Plain] = {
         "blockerCommentId": {"type": "string"},
         "note": {"type": "string"},
     },
-    "required": ["from", "agendaFingerprint", "reportToken", "state"],
+    "required": ["from", "agendaFingerprint", "state"],
 }
-"""To the letter as in the seed."""
+"""To the letter as in the seed, but for the token: this connection proves who reports (seed 002, section 8.4.2)."""
 
 TOOLS: tuple[Tool, ...] = (
     define(
         "task_briefing",
         "Briefing",
-        "Who you are, your unread mail and work, and your current work-sync agenda with its fingerprint.",
+        "Who you are, your unread mail, your work, your work-sync agenda and its fingerprint.",
         _briefing,
         group="worksync",
         gives=gives(
+            {"role": text()},
             {
                 "member": text(),
                 "team": text(),
@@ -189,14 +204,15 @@ TOOLS: tuple[Tool, ...] = (
                 "more_work": count(),
                 "claimable": count(),
                 "workSync": _BLOCK,
-            }
+            },
         ),
+        roles=EVERYBODY,
         reads_only=True,
     ),
     define(
         "member_work_sync_status",
         "Work-sync status",
-        "Whether a member (default: you) is in step with the board. Yours comes with fingerprint and report token.",
+        "Is a member (default: you) in step with the board?",
         _status,
         group="worksync",
         takes=takes(optional={"member": text(longest=64)}),

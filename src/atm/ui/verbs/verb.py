@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Does = Callable[["Acting", "Given"], "Done | Claimed"]
 
 TEXT, WHOLE, FLAG, MANY = "text", "whole number", "flag", "list"
-EVERYWHERE, COMMAND = "", "command line"
+EVERYWHERE, COMMAND, TOOL = "", "command line", "tool"
 
 
 class Parameter:
@@ -82,6 +82,7 @@ class Verb:
         is_work: bool = False,
         is_destructive: bool = False,
         is_idempotent: bool = False,
+        within: str = "",
     ) -> None:
         self.tool = tool
         self.command = command
@@ -102,6 +103,8 @@ class Verb:
         """Does it need a worker with a name? Ten scripts that are nobody in particular would share one claim."""
         self.is_destructive = is_destructive
         self.is_idempotent = is_idempotent
+        self.within = within
+        """The tool that does it too, so that there is none for it alone: every agent reads every tool."""
 
     def does(self, acting: Acting, given: Given) -> Done | Claimed:
         module = __import__(f"atm.ui.verbs.{self.home}", fromlist=["DOES"])

@@ -7,6 +7,7 @@ import sys
 from atm.domain.errors import BadMessage, UsageError
 from atm.domain.mail.messages import INFO, INTENTS, LARGEST_TEXT, PLAIN, SENT_BY_HAND
 from atm.domain.names import check_known_name, same_name
+from atm.domain.team.team import EVERYBODY
 from atm.services.mail.posting import Draft, Posted
 from atm.services.mail.sending import broadcast, plan, send
 from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Option
@@ -29,7 +30,6 @@ TYPE = (
     Option("--meta", value="K=V", kind=MANY, help="what a message of that type carries; see docs/messages.md"),
 )
 
-EVERYBODY = "*"
 
 COMMAND = Command(
     "send",

@@ -114,7 +114,7 @@ def _pump(args: Args, session: Session) -> int:
 
         return early_words(session.layout, claim)
 
-    return Pump(reaching, early=early).run()
+    return Pump(reaching, early=early, is_own=lambda: reaching.is_own).run()
 
 
 def _check_streams(session: Session) -> None:

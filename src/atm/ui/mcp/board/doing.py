@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.board.plans import check_may_begin
+from atm.domain.errors import PlanRefused
 from atm.domain.team.team import check_open
 from atm.services.board.boardroom import SERVER_SOURCE
 from atm.services.board.working import Claimed
@@ -21,6 +23,7 @@ from atm.ui.verbs.verb import COMMAND, FLAG, MANY, WHOLE, Acting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atm.domain.board.tasks import Task
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.services.board.hooks import HookVerdict
@@ -32,10 +35,10 @@ LONGEST_FEEDBACK = 2_000
 MOST_SHOWN = 20
 """Of the ids and parts that an answer lists."""
 
-GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason": text()})
+GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason": text(), "begin_not_yet": text()})
 GIVES: Mapping[Verb, Schema] = {
     table.CLAIM: GOT,
-    table.START: GOT,
+    table.COMPLETE: gives({}, {"task": TASK, "under_way": yes_no()}),
     table.FAIL: changed({"attempts_left": count()}),
     table.SPLIT: changed({"parts": TASKS}),
     table.COMMENT: changed({"comment_id": text()}),
@@ -48,7 +51,9 @@ def tool_of(verb: Verb) -> Tool:
     def does(caller: Caller, given: Given) -> dict[str, Plain]:
         team, me = actor(caller)
         done = verb.does(Acting(caller.boardroom, team, me, is_boss=lambda: leads(caller, team)), given)
-        return _got(caller, team, me, done) if isinstance(done, Claimed) else _changed(caller, done)
+        if isinstance(done, Claimed):
+            return _got(caller, team, me, done)
+        return {**_changed(caller, done), **({"claimed": True} if verb is table.CLAIM else {})}
 
     return define(
         verb.tool,
@@ -63,6 +68,7 @@ def tool_of(verb: Verb) -> Tool:
         roles=BOSSES if verb.for_bosses else WORKERS,
         destroys=verb.is_destructive,
         idempotent=verb.is_idempotent,
+        lasts=verb is table.COMPLETE,
     )
 
 
@@ -92,10 +98,19 @@ def _got(caller: Caller, team: Team, me: str, done: Claimed) -> dict[str, Plain]
     task = done.task
     if task is not None:
         shown = work(task, done.board, lambda check: whose(caller, team.name, task, check))
-        return {**result, "task": shown, "resumed": done.is_resumed, "notice": NOTICE}
+        return {**result, "task": shown, "resumed": done.is_resumed, "notice": NOTICE, **_not_yet(task)}
     result["reason_code"] = done.refusal.code if done.refusal else "contended"
     result["reason"] = line(done.why_nothing, 300)
     return {**result, **_said_by_hook(done.verdict)}
+
+
+def _not_yet(task: Task) -> dict[str, Plain]:
+    """It is theirs, and must not be begun: its plan is not approved."""
+    try:
+        check_may_begin(task)
+    except PlanRefused as error:
+        return {"begin_not_yet": line(f"{error}; {error.remedy}", 300)}
+    return {}
 
 
 def _said_by_hook(verdict: HookVerdict | None) -> dict[str, Plain]:
@@ -113,11 +128,11 @@ def _beat(caller: Caller, _: Given) -> dict[str, Plain]:
 
 
 TOOLS = (
-    *map(tool_of, table.ALL),
+    *(tool_of(verb) for verb in table.ALL if not verb.within),
     define(
         "board_beat",
         "Sign of life",
-        "For long work without other calls: claims are released after 10 minutes of silence.",
+        "In long work without calls: claims end after 10 minutes of silence.",
         _beat,
         gives=gives({"member": text()}),
         idempotent=True,

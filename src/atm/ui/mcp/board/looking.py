@@ -1,4 +1,4 @@
-"""Tools that show the board: list, show, history, graph. They change nothing, and everybody may look."""
+"""Tools that show the board, as a list, a drawing or its past, and one task. Everybody may look."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from atm.domain.board.tasks import PRIORITIES, task_id
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import same_name
 from atm.services.board.boardroom import list_name
+from atm.ui.mcp.actor import home
 from atm.ui.mcp.board.changes import whose
 from atm.ui.mcp.board.view import PARTS, TASK, TASKS, counts, details, event_fields, long_text, preview
 from atm.ui.mcp.definition import define
-from atm.ui.mcp.schema import choice, count, gives, listed, many, takes, text, whole, yes_no
+from atm.ui.mcp.schema import choice, count, gives, many, takes, text, whole
 from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import NOTICE, body, piece
 from atm.ui.views.board.graph_drawing import as_text
@@ -19,14 +20,17 @@ from atm.ui.views.board.graph_layout import Node
 from atm.ui.views.board.looks import STATES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
+    from atm.formats.board.task_history import Past
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 
 MOST_LISTED = 50
-MOST_EVENTS = 50
+MOST_EVENTS = 20
 MOST_DRAWN = 150
 """Tasks in a drawing: more lines than an agent reads."""
 
@@ -35,6 +39,8 @@ LONGEST_PIECE = 8_000
 WIDTH = 100
 
 ID = text()
+GRAPH, HISTORY = "graph", "history"
+"""Other views of the board than a list."""
 
 
 def board_name(caller: Caller) -> str:
@@ -45,8 +51,12 @@ def board_name(caller: Caller) -> str:
 
 
 def _list(caller: Caller, given: Given) -> dict[str, Plain]:
+    if given.text("view") == HISTORY:
+        return _page("next_after", *_past(caller, None, given.whole("after"), given.whole("limit", 20)))
     board = caller.boardroom.tasks.board(board_name(caller))
-    cards = _wanted(board, given)
+    cards = _wanted(board, home(caller).addressee, given)
+    if given.text("view") == GRAPH:
+        return _drawn(board, [card for card in cards if given.has("state") or not card.is_finished])
     after, limit = given.whole("after"), given.whole("limit", 20)
     rest = [card for card in cards if card.number > after]
     shown = rest[:limit]
@@ -56,7 +66,7 @@ def _list(caller: Caller, given: Given) -> dict[str, Plain]:
     return {"tasks": tasks, "matching": len(cards), "counts": counts(board), **more}
 
 
-def _wanted(board: Board, given: Given) -> list[Card]:
+def _wanted(board: Board, meant: Callable[[str], str], given: Given) -> list[Card]:
     cards = [card for card in board.sorted() if not card.is_hidden]
     states, priority = given.texts("state"), given.text("priority")
     if states:
@@ -64,7 +74,8 @@ def _wanted(board: Board, given: Given) -> list[Card]:
     if priority:
         cards = [card for card in cards if card.priority == priority]
     if given.has("owner"):  # an empty one asks for what belongs to nobody
-        cards = [card for card in cards if same_name(card.owner, given.text("owner"))]
+        owner = meant(given.text("owner"))
+        cards = [card for card in cards if same_name(card.owner, owner)]
     words = given.text("words").casefold().split()
     if words:
         cards = [card for card in cards if all(word in card.subject.casefold() for word in words)]
@@ -72,10 +83,14 @@ def _wanted(board: Board, given: Given) -> list[Card]:
 
 
 def _show(caller: Caller, given: Given) -> dict[str, Plain]:
-    team, id = board_name(caller), task_id(given.text("id"))
+    team, id, part = board_name(caller), task_id(given.text("id")), given.text("part")
+    if part == HISTORY:
+        found = _past(caller, id, given.whole("offset"), MOST_EVENTS)
+        if not found[0]:  # of one that is gone there is still a past
+            caller.boardroom.tasks.board(team).card(id)  # says that there is no such task
+        return {"id": id, "part": part, **_page("next_offset", *found)}
     task = caller.boardroom.tasks.read(team, id)
-    if given.has("part"):
-        part = given.text("part")
+    if part:
         shown = piece(long_text(task, part), given.whole("offset"), LONGEST_PIECE)
         return {"id": id, "part": part, **shown, "notice": NOTICE}
     board = caller.boardroom.tasks.board(team)
@@ -83,57 +98,57 @@ def _show(caller: Caller, given: Given) -> dict[str, Plain]:
     return {"id": id, "task": details(task, board, lambda check: whose(caller, team, task, check))}
 
 
-def _history(caller: Caller, given: Given) -> dict[str, Plain]:
-    """Oldest first, ending before the event that was named; without one, with the newest."""
-    team = board_name(caller)
-    wanted = task_id(given.text("id")) if given.has("id") else None
-    found, torn = caller.boardroom.tasks.past(team)
-    before = given.whole("before") if given.has("before") else None
-    past = [one for one in found if wanted in (None, one.task) and (before is None or one.seq < before)]
-    if wanted is not None and not past and before is None:
-        caller.boardroom.tasks.board(team).card(wanted)  # says that there is no such task
-    shown = past[-given.whole("limit", 20) :]
+def _past(caller: Caller, task: str | None, before: int, limit: int) -> tuple[list[Past], bool, int]:
+    """What happened, of one task or of all, oldest first, ending before an event; is there more; unreadable lines."""
+    found, torn = caller.boardroom.tasks.past(board_name(caller))
+    past = [one for one in found if task in (None, one.task) and (not before or one.seq < before)]
+    return past[-limit:], len(past) > limit, torn
+
+
+def _page(key: str, shown: list[Past], has_more: bool, torn: int) -> dict[str, Plain]:
     events: list[Plain] = [{"seq": one.seq, "task": one.task, **event_fields(one.event)} for one in shown]
-    result: dict[str, Plain] = {"events": events, "notice": NOTICE}
-    if len(past) > len(shown):
-        result["earlier_before"] = shown[0].seq
-    if torn:
-        result["unreadable_lines"] = torn
-    return result
+    more: dict[str, Plain] = {key: shown[0].seq} if has_more else {}
+    return {"events": events, "notice": NOTICE, **more, **({"unreadable_lines": torn} if torn else {})}
 
 
-def _graph(caller: Caller, given: Given) -> dict[str, Plain]:
-    board = caller.boardroom.tasks.board(board_name(caller))
-    cards = [card for card in board.sorted() if not card.is_hidden and (given.flag("all") or not card.is_finished)]
+def _drawn(board: Board, cards: list[Card]) -> dict[str, Plain]:
     nodes = [
         Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card)) for card in cards[:MOST_DRAWN]
     ]
     drawn = as_text(nodes, lambda part, *_: str(part), WIDTH) if nodes else "No tasks."
     whole_lines = drawn[:LONGEST_DRAWING].rpartition("\n")[0] if len(drawn) > LONGEST_DRAWING else drawn
     is_cut = len(cards) > MOST_DRAWN or whole_lines is not drawn
-    more: dict[str, Plain] = {"hint": "the drawing is cut: use board_list"} if is_cut else {}
-    return {"graph": body(whole_lines), "tasks": len(cards), "notice": NOTICE, **more}
+    more: dict[str, Plain] = {"hint": "the drawing is cut: leave view out"} if is_cut else {}
+    return {"graph": body(whole_lines), "matching": len(cards), "notice": NOTICE, **more}
 
 
 TOOLS = (
     define(
         "board_list",
         "List tasks",
-        "Tasks by number, one line each. An empty owner means nobody's. Next page: after = next_after.",
+        "Tasks, one line each; or what waits for what; or what happened. Next page: after = next_after.",
         _list,
         takes=takes(
             optional={
+                "view": choice(GRAPH, HISTORY),
                 "state": many(choice(*STATES), most=len(STATES)),
-                "owner": text(),
+                "owner": text("empty: nobody's"),
                 "priority": choice(*PRIORITIES),
                 "words": text("in the subject", longest=200),
-                "limit": whole("default 20", least=1, most=MOST_LISTED),
+                "limit": whole(least=1, most=MOST_LISTED),
                 "after": whole(),
             }
         ),
         gives=gives(
-            {"tasks": TASKS, "matching": count(), "counts": {"type": "object"}},
-            {"next_after": count()},
+            {},
+            {
+                "tasks": TASKS,
+                "matching": count(),
+                "counts": {"type": "object"},
+                "graph": text(),
+                "events": TASKS,
+                "next_after": count(),
+            },
         ),
         roles=EVERYBODY,
         reads_only=True,
@@ -141,39 +156,13 @@ TOOLS = (
     define(
         "board_show",
         "Show a task",
-        "Everything about a task, long texts by their beginning. With part: that text from offset on.",
+        "All about a task, long texts by their beginning. With part: that, from offset on.",
         _show,
-        takes=takes({"id": ID}, {"part": choice(*PARTS), "offset": whole()}),
+        takes=takes({"id": ID}, {"part": choice(*PARTS, HISTORY), "offset": whole()}),
         gives=gives(
             {"id": text()},
-            {"task": TASK, "text": text(), "length": count(), "next_offset": count()},
+            {"task": TASK, "text": text(), "length": count(), "events": TASKS, "next_offset": count()},
         ),
-        roles=EVERYBODY,
-        reads_only=True,
-    ),
-    define(
-        "board_history",
-        "History",
-        "What happened on the board, or to one task. Earlier page: before = earlier_before.",
-        _history,
-        takes=takes(
-            optional={
-                "id": text(),
-                "limit": whole("default 20", least=1, most=MOST_EVENTS),
-                "before": whole(),
-            }
-        ),
-        gives=gives({"events": listed({"type": "object"})}, {"earlier_before": count()}),
-        roles=EVERYBODY,
-        reads_only=True,
-    ),
-    define(
-        "board_graph",
-        "Graph",
-        "What waits for what, as text; with all, also finished tasks.",
-        _graph,
-        takes=takes(optional={"all": yes_no()}),
-        gives=gives({"graph": text(), "tasks": count()}),
         roles=EVERYBODY,
         reads_only=True,
     ),

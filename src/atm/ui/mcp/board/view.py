@@ -127,7 +127,8 @@ def long_text(task: Task, part: str) -> str:
     """One of the `PARTS`, whole."""
     if part == "comments":
         return "\n\n".join(
-            f"[{_word(one, 'by')} {_word(one, 'at')}]\n{_word(one, 'text')}" for one in reversed(task.comments)
+            f"[{_word(one, 'by')} {_word(one, 'at')} {_word(one, 'id')}]\n{_word(one, 'text')}"
+            for one in reversed(task.comments)
         )
     if part == "plan":
         return _word(task.part("plan"), "text")
@@ -140,6 +141,7 @@ def _note(task: Task) -> str:
 
 def _comment(comment: Record) -> dict[str, Plain]:
     return {
+        "id": line(_word(comment, "id"), 64),
         "by": line(_word(comment, "by"), 128),
         "at": line(_word(comment, "at"), 40),
         "text": beginning(_word(comment, "text"), LONGEST_COMMENT),

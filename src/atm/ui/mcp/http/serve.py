@@ -108,12 +108,15 @@ class HttpServer:
         # Host and Origin are the gate's business, and stricter there.
         from mcp.server.transport_security import TransportSecuritySettings
 
+        from atm.ui.mcp.http.events import RETRY_MILLISECONDS, KeptEvents
         from atm.ui.mcp.http.sessions import Sessions
 
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=MOST_BODY,
             max_sessions=MOST_SESSIONS,
+            event_store=KeptEvents(),
+            retry_interval=RETRY_MILLISECONDS,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         return Sessions(app, lambda scope: str(scope[TOKEN]))

@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from atm.ui.mcp.http.events import SESSION, SessionMark
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,7 +27,7 @@ class Sessions:
     def __init__(self, app: ASGIApp, bearer_of: Callable[[Scope], str]) -> None:
         self._app = app
         self._bearer_of = bearer_of
-        self._open: OrderedDict[str, OrderedDict[bytes, None]] = OrderedDict()
+        self._open: OrderedDict[str, OrderedDict[bytes, SessionMark]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,31 +35,34 @@ class Sessions:
             return
         bearer = self._bearer_of(scope)
         asked = _session(scope["headers"])
-        opened: list[bytes] = []
+        too_many: list[bytes] = []
+        # A session that is opened runs in a copy of the context of the request that opens it, and so keeps this mark.
+        mark = self._use(bearer, asked) if asked is not None else SessionMark()
+        SESSION.set(mark)
 
         async def heard(message: Message) -> None:
             given = _session(message.get("headers", ())) if message["type"] == "http.response.start" else None
-            if given is not None and asked is None:
-                opened.append(given)
+            if given is not None and asked is None:  # before the client hears of it, and uses it
+                too_many.extend(self._add(bearer, given, mark))
             await send(message)
 
-        if asked is not None:
-            self._use(bearer, asked)
         await self._app(scope, receive, heard)
-        for session in opened:
-            for old in self._add(bearer, session):
-                await self._end(scope, old)
+        for old in too_many:
+            await self._end(scope, old)
 
-    def _use(self, bearer: str, session: bytes) -> None:
-        known = self._open.get(bearer)
-        if known is not None and session in known:
-            known.move_to_end(session)
+    def _use(self, bearer: str, session: bytes) -> SessionMark:
+        """Whose it is; of one that is not known, nobody's."""
+        known = self._open.get(bearer, OrderedDict())
+        if session not in known:
+            return SessionMark()
+        known.move_to_end(session)
+        return known[session]
 
-    def _add(self, bearer: str, session: bytes) -> list[bytes]:
+    def _add(self, bearer: str, session: bytes, mark: SessionMark) -> list[bytes]:
         """Those that are one too many."""
         known = self._open.setdefault(bearer, OrderedDict())
         self._open.move_to_end(bearer)
-        known[session] = None
+        known[session] = mark
         while len(self._open) > MOST_BEARERS:
             self._open.popitem(last=False)
         return [known.popitem(last=False)[0] for _ in range(len(known) - MOST_FOR_ONE)]

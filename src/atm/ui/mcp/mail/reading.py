@@ -21,7 +21,7 @@ from atm.formats.mail.journal import histories
 from atm.formats.mail.typed_message import type_of
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.escalation import unacknowledged
-from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.mailroom import find_addressee
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import TURN_PATIENCE, Filter, peek
 from atm.services.mail.spooling import drain_on_the_way
@@ -65,7 +65,7 @@ def _read(caller: Caller, given: Given) -> dict[str, Plain]:
     with turn as unread:
         if unread is None:
             raise _busy(mine)
-        taken = _take(turn, _fitting(unread, given))
+        taken = _take(turn, _fitting(unread, mine.team, given))
         left = len(unread) - len(taken)
         messages = [message_fields(message, in_doubt=turn.doubts(message)) for message in taken]
         result = _mail(messages, left, 0 if left else turn.too_large)
@@ -88,9 +88,9 @@ def _take(turn: Surfacing, chosen: list[Message]) -> list[Message]:
     return turn.take(chosen) if chosen else []
 
 
-def _fitting(unread: list[Message], given: Given) -> list[Message]:
+def _fitting(unread: list[Message], team: Team, given: Given) -> list[Message]:
     """From the oldest on, as many as were asked for and fit."""
-    sender = given.text("sender")
+    sender = team.addressee(given.text("sender"))
     wanted = [message for message in unread if not sender or same_name(message.sender, sender)]
     if given.has("type"):
         wanted = [message for message in wanted if type_of(message) == given.text("type")]
@@ -117,7 +117,7 @@ def _mail(messages: Sequence[dict[str, Plain]], left: int, too_large: int = 0) -
 def _look_back(caller: Caller, mine: Recipient, given: Given) -> dict[str, Plain]:
     """A completed team: its mail can be read, and nothing is marked."""
     unread = peek(caller.room, mine.team_name, mine.agent, Filter()).messages
-    chosen = _fitting(unread, given)
+    chosen = _fitting(unread, mine.team, given)
     return _mail([message_fields(message) for message in chosen], len(unread) - len(chosen))
 
 
@@ -179,7 +179,9 @@ def _ids_of(shown: list[Plain]) -> set[str]:
 
 
 def _inbox(caller: Caller, given: Given) -> dict[str, Plain]:
-    """How much there is, and about what; nothing is marked."""
+    """How much there is, and about what; nothing is marked. Or where messages are that were sent."""
+    if given.has("trace") or given.flag("unacknowledged"):
+        return _receipts(caller, given)
     owner = whose_inbox(caller, given.text("member"))
     room, team, agent = caller.room, owner.team_name, owner.agent
     counts = room.inboxes.counts(team, agent)
@@ -209,21 +211,22 @@ def whose_inbox(caller: Caller, member: str) -> Recipient:
         return mailbox(caller)
     if not leads(caller, team):
         raise NotAllowed("only the lead and humans may look into other inboxes", "leave member out for your own")
-    return find_recipient(caller.room, team.name, member)
+    return find_addressee(caller.room, team.name, member)
 
 
 def _receipts(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = actor(caller)
     drain_on_the_way(caller.room)
-    if not given.has("id"):
+    if not given.has("trace"):
         return _waiting(caller, team, me)
+    id = given.text("trace")
     try:
-        traces = trace(caller.room, given.text("id"), [team.name])
+        traces = trace(caller.room, id, [team.name])
     except NoSuchMessage as error:
         raise NoSuchMessage(str(error), "see the ids with mail_inbox") from None
     mine = [one for one in traces if one.team == team.name and _may_see(caller, team, me, one)]
     if not mine:  # the same words as for one that does not exist: who may not see it learns nothing
-        raise NoSuchMessage(f"no team here knows a message {given.text('id')[:80]!r}", "see the ids with mail_inbox")
+        raise NoSuchMessage(f"no team here knows a message {id[:80]!r}", "see the ids with mail_inbox")
     more: dict[str, Plain] = {"more_recipients": len(mine) - MOST_RECIPIENTS} if len(mine) > MOST_RECIPIENTS else {}
     recipients: list[Plain] = [_journey(one) for one in mine[:MOST_RECIPIENTS]]
     return {"message_id": mine[0].message_id, "recipients": recipients, **more}
@@ -265,12 +268,11 @@ TOOLS = (
     define(
         "mail_read",
         "Read mail",
-        "Your unread messages, oldest first; they count as read and do not come again. "
-        "With id: that message, from offset on.",
+        "Your unread messages, oldest first; they do not come again. With id: that one, from offset on.",
         _read,
         takes=takes(
             optional={
-                "limit": whole("default 10", least=1, most=MOST_MESSAGES),
+                "limit": whole(least=1, most=MOST_MESSAGES),
                 "sender": text(),
                 "type": choice(*TYPES),
                 "id": text(),
@@ -282,31 +284,26 @@ TOOLS = (
     define(
         "mail_inbox",
         "Inbox",
-        "Counts and summaries of unread mail, newest first. Marks nothing. member: lead and human only.",
+        "Summaries of unread mail, newest first; marks nothing. With trace: how far that message got.",
         _inbox,
         takes=takes(
             optional={
-                "member": text(),
+                "member": text("for leads"),
                 "include_read": yes_no(),
-                "limit": whole("default 20", least=1, most=MOST_SUMMARIES),
+                "trace": text("its id"),
+                "unacknowledged": yes_no("what waits for that"),
+                "limit": whole(least=1, most=MOST_SUMMARIES),
                 "offset": whole(),
             }
         ),
         gives=gives(
-            {"member": text(), "unread": count(), "total": count(), "messages": listed({"type": "object"})},
-            {"next_offset": count()},
-        ),
-        reads_only=True,
-    ),
-    define(
-        "mail_receipts",
-        "Receipts",
-        "How far a message has come, and how that is known. Without id: what waits for an acknowledgement.",
-        _receipts,
-        takes=takes(optional={"id": text()}),
-        gives=gives(
             {},
             {
+                "member": text(),
+                "unread": count(),
+                "total": count(),
+                "messages": listed({"type": "object"}),
+                "next_offset": count(),
                 "recipients": listed({"type": "object"}),
                 "waiting": listed({"type": "object"}),
             },

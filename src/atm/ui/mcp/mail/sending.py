@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import RequestError
 from atm.domain.mail.messages import INFO, INTENTS, PLAIN, SENT_BY_HAND
-from atm.domain.names import parse_address, same_name
+from atm.domain.names import check_known_name, parse_address, same_name
+from atm.domain.team.team import EVERYBODY
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.mailroom import find_addressee, sender_address
 from atm.services.mail.posting import Draft
@@ -39,15 +40,16 @@ LOOK_EVERY = 1.0
 LONGEST_ACK = 10_080
 """Minutes: a week."""
 
-EVERYBODY = "*"
-TO = text("member, member@team, or lead")
+TO = text()
 TEXT = text()
-URGENT = yes_no("even if that keeps it from ending its turn")
-ACK = number("the lead is told if not acknowledged by then", least=1, most=LONGEST_ACK)
+URGENT = yes_no("keeps it from ending its turn")
+ACK = number("then the lead is told", least=1, most=LONGEST_ACK)
 
 
 def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
     agent, named = parse_address(caller.settings.alias(given) or given)
+    if agent == EVERYBODY:
+        raise RequestError("one member can be asked, and '*' is everybody", "name one, or use mail_broadcast")
     return agent, named or team.name
 
 
@@ -79,7 +81,7 @@ def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
 
 
 def _send(caller: Caller, given: Given) -> dict[str, Plain]:
-    if given.text("to") == EVERYBODY:
+    if given.text("to").partition("@")[0] == EVERYBODY:
         return _send_to_all(caller, given)
     team, me = actor(caller)
     agent, target = _address(caller, team, given.text("to"))
@@ -100,16 +102,19 @@ def _send_to_all(caller: Caller, given: Given) -> dict[str, Plain]:
     """The same as mail_broadcast, in words that a client of mail_send knows."""
     if given.has("reply_to"):
         raise RequestError("an answer goes to one member, and '*' is everybody", "name one member")
-    done = _broadcast(caller, given)
+    named = given.text("to").partition("@")[2]
+    done = _broadcast(caller, given, check_known_name(named, "team") if "@" in given.text("to") else "")
     arrived = bool(done["delivered"] or done["queued"] or done.get("held"))
     outcome = ("partial" if arrived else "failed") if done.get("failed") else "success"
-    return {**done, "to": EVERYBODY, "outcome": outcome}
+    return {**done, "to": given.text("to"), "outcome": outcome}
 
 
-def _broadcast(caller: Caller, given: Given) -> dict[str, Plain]:
+def _broadcast(caller: Caller, given: Given, named: str = "") -> dict[str, Plain]:
+    """To the own team, or to one that was `named`."""
     team, me = actor(caller)
-    letter = _letter(caller, team, me, team.name, given)
-    message_id, copies = broadcast(caller.room, team.name, letter)
+    target = named or team.name
+    letter = _letter(caller, team, me, target, given)
+    message_id, copies = broadcast(caller.room, target, letter)
     sign(caller, team, me)
     outcomes = [sent.outcome for sent in copies]
     failed = [f"{sent.agent}: {sent.error}" for sent in copies if sent.error is not None]
@@ -183,10 +188,10 @@ TOOLS = (
     define(
         "mail_send",
         "Send",
-        "Send a message to one member. reply_to: id of the message that this answers.",
+        "Send a message. reply_to: the id of what it answers.",
         _send,
         takes=takes(
-            {"to": text("member, member@team, lead, or * for all"), "text": TEXT},
+            {"to": text("member, member@team, lead, *"), "text": TEXT},
             {
                 "summary": text(longest=200),
                 "reply_to": text(),
@@ -194,7 +199,7 @@ TOOLS = (
                 "ack_minutes": ACK,
                 "kind": choice(*INTENTS),
                 "type": choice(*SENT_BY_HAND),
-                "meta": many(text(), "of that type: state=blocked, approved=true, …", most=8),
+                "meta": many(text(), "state=blocked, …", most=8),
             },
         ),
         gives=gives({"message_id": text(), "to": text(), "outcome": text()}),
@@ -202,7 +207,7 @@ TOOLS = (
     define(
         "mail_broadcast",
         "Broadcast",
-        "Send a message to everybody else in the team. Rarely: it interrupts all of them.",
+        "To everybody else in the team. Rarely: it interrupts all.",
         _broadcast,
         takes=takes({"text": TEXT}, {"summary": text(longest=200), "urgent": yes_no()}),
         gives=gives({"message_id": text(), "delivered": count(), "queued": count()}),
@@ -210,7 +215,7 @@ TOOLS = (
     define(
         "mail_request",
         "Ask and wait",
-        "Ask a member and wait. If answered is false, the answer comes as mail later.",
+        "Ask a member and wait. Without answered, it comes as mail later.",
         _request,
         takes=takes({"to": TO, "text": TEXT}, {"wait_seconds": number(f"default {WAIT}", most=LONGEST_WAIT)}),
         gives=gives(
@@ -222,7 +227,7 @@ TOOLS = (
     define(
         "mail_ack",
         "Acknowledge",
-        "Acknowledge a message of your inbox, once; with reply, answer its sender.",
+        "Acknowledge a message; with reply, answer its sender.",
         _ack,
         takes=takes({"id": text()}, {"reply": text()}),
         gives=gives({"message_id": text(), "outcome": text()}, {"reply_id": text()}),

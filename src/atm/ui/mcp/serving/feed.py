@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable
 MOST_FOLLOWED = 200
 SEND_SECONDS = 10.0
 
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Of what is logged, the least first."""
+
 Send = Callable[[str], Awaitable[None]]
 
 LISTS = ""
@@ -23,6 +26,11 @@ class Feed:
         self._waiting: dict[str, None] = {}
         self._sending: asyncio.Task[None] | None = None
         self.is_closed = False
+        self.level = ""
+        """From which level on it wants to hear what the server logs; empty: nothing."""
+
+    def wants(self, level: str) -> bool:
+        return bool(self.level) and LEVELS.index(level) >= LEVELS.index(self.level)
 
     @property
     def follows_anything(self) -> bool:

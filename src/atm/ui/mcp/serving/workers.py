@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from atm.domain.errors import AtmError
 from atm.teamd.loops import Door, in_thread
+from atm.ui.mcp.serving.lasting import Lasting
 
 SECONDS = 60.0
+LASTING_SECONDS = 50.0
+"""After which whoever waits for work that lasts is told that it goes on: before their client gives up."""
+
 MOST_THREADS = 64
 """Of all clients, at work."""
 
@@ -46,6 +50,7 @@ class Workers:
         self._benches = asyncio.Semaphore(most_waiting)
         self._door = door or Door()
         self._seconds = seconds
+        self._lasting = Lasting()
 
     async def run(
         self,
@@ -79,6 +84,30 @@ class Workers:
             f"it takes longer than {self._seconds:g} s and goes on without you",
             "look whether it was done before you ask again",
         )
+
+    async def run_lasting(self, key: Hashable, work: Callable[[], Any], turns: asyncio.Semaphore) -> Any:
+        """
+        What `work` gives; None if it goes on. Whoever calls again with the same key then waits for the same work.
+
+        It goes on too when whoever asked gives up.
+        """
+        end = asyncio.get_running_loop().time() + min(LASTING_SECONDS, self._seconds)
+        running = self._lasting.find(key)
+        if running is None:
+            places = [turns, self._free]
+            await self._take([*places, self._door], end)
+            running = self._lasting.find(key)  # somebody may have begun it while we waited for our turn
+            if running is None:
+                running = self._begin(work, places)
+                self._door.open_after(running)
+                self._lasting.keep(key, running)
+            else:
+                _free([*places, self._door])
+        await asyncio.wait([running], timeout=max(0.0, end - asyncio.get_running_loop().time()))
+        if not running.done():
+            return None
+        self._lasting.told(key)
+        return running.result()
 
     def _begin(self, work: Callable[[], Any], places: list[asyncio.Semaphore]) -> asyncio.Future[Any]:
         try:

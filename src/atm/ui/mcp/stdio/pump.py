@@ -6,6 +6,7 @@ answer. If the daemon dies, they are answered with an error, a new one is found 
 and what the agent said at the beginning is said to it again. While the first one is still starting, the greeting and
 the tools are answered from a list (`early.py`); everything else is kept for it. When the agent goes, or a signal asks
 it to end, it goes at once; answers that did not reach the agent are cancelled, so that mail in them is given back.
+Where there was no daemon, the server is in this process; when one comes, the agent moves there between two requests.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from _socket import SHUT_WR
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.hello import LONGEST_LINE
-from atm.ui.mcp.stdio.lines import GREETING, Opening, PumpLines
+from atm.ui.mcp.stdio.lines import GREETING, Opening, PumpLines, answered, result_in
+from atm.ui.mcp.stdio.moving import Moving
 from atm.ui.mcp.stdio.search import Search
 
 TYPE_CHECKING = False
@@ -44,7 +46,7 @@ EARLY_AFTER = 0.2
 TOOLS = "tools/list"
 CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
-GONE = -32000
+GONE, TOO_LONG = -32000, -32600
 CANCELLED = "notifications/cancelled"
 STREAMS = ("subscriptions/listen",)
 """Requests that are answered when they end, if ever: nobody waits for them at the end."""
@@ -59,8 +61,14 @@ class Pump:
         stdin: int = 0,
         stdout: int = 1,
         early: Callable[[], EarlyWords | None] = lambda: None,
+        is_own: Callable[[], bool] = lambda: False,
     ) -> None:
         self._channels = channels
+        self._is_own = is_own
+        """Does the line that was found last lead to a server in this process?"""
+        self._moving: Moving | None = None
+        self._trouble: AtmError | None = None
+        """What it ends with, once everybody is told."""
         self._find_words = early
         self._words: EarlyWords | None = None
         """What is said for a daemon that is still starting, once that was needed."""
@@ -93,10 +101,13 @@ class Pump:
             self._seek(may_start=True)
             while not self._is_over() and self._turn():
                 pass
+            if self._trouble is not None:
+                raise self._trouble
             return 0
         finally:
-            if self._search is not None:
-                self._search.give_up()
+            for search in (self._search, self._moving):
+                if search is not None:
+                    search.give_up()
             if self._line is not None:
                 self._cancel()
                 self._line.close()
@@ -105,6 +116,8 @@ class Pump:
         """Wait for something and do it; False if nobody reads us any more."""
         happened = dict(self._wait())
         # The daemon first: what the agent says after it has gone is not for that one, and must not fail with it.
+        if self._moving is not None and self._moving.bell in happened:
+            self._moving.ring()
         if self._search is not None and self._search.bell in happened:
             self._connect()
         elif self._line is not None and self._line.fileno() in happened:
@@ -115,6 +128,8 @@ class Pump:
                 return False
         if self._in in happened:
             self._hear_client()
+        if self._moving is not None and self._moving.found is not None and self._is_quiet():
+            self._move()
         return True
 
     def _cancel(self) -> None:
@@ -148,6 +163,10 @@ class Pump:
         if self._line is not None:
             reading = select.POLLIN if len(self._to_client) < BUFFER else 0
             poll.register(self._line.fileno(), reading | (select.POLLOUT if self._to_daemon else 0))
+        if self._moving is not None and self._ends_at is None:
+            self._moving.look()
+            if self._moving.bell is not None:
+                poll.register(self._moving.bell, select.POLLIN)
         happened = poll.poll(self._patience())
         if not happened and self._search is not None:
             self._speak_early()
@@ -162,7 +181,15 @@ class Pump:
         if self._search is not None:
             is_asked = self._may_speak_early() and self._words is None
             return max(0.0, self._search.began + EARLY_AFTER - time.monotonic()) * 1000 + 1 if is_asked else None
-        return LOOK_SECONDS * 1000 if self._line is None else None
+        if self._line is None:
+            return LOOK_SECONDS * 1000
+        look_in = self._moving.patience() if self._moving is not None else None
+        return None if look_in is None else look_in * 1000 + 1
+
+    def _is_quiet(self) -> bool:
+        """Is nothing under way between the agent and the server, and may it be asked elsewhere?"""
+        waits = [method for method in self._waiting.values() if method not in STREAMS]
+        return self._line is not None and not (waits or self._to_daemon or self._unheard)
 
     def _is_over(self) -> bool:
         if self._ends_at is None:
@@ -186,9 +213,14 @@ class Pump:
             return
         for line in self._from_client.feed(data):
             self._take(line)
-        if self._from_client.too_long:
-            self._from_client.too_long = 0
-            self._complain("null", f"a line has at most {LONGEST_LINE >> 20} MB")
+        for id in self._from_client.too_long:
+            self._complain(id or "null", f"a line has at most {LONGEST_LINE >> 20} MB; say less at once", TOO_LONG)
+            if not id:  # whoever waits for the answer to it would wait for ever
+                self._trouble = AtmError(
+                    "a message was too long, and does not say whose it is", "start the agent again"
+                )
+                self._has_ended, self._ends_at = True, time.monotonic() + LAST_WORDS_SECONDS
+        self._from_client.too_long.clear()
 
     def _take(self, line: bytes) -> None:
         if self._line is None and self._search is None:
@@ -255,8 +287,8 @@ class Pump:
         self._to_client += line
         self._unsent.append([len(line), answers])
 
-    def _complain(self, id: str, text: str) -> None:
-        said = f'{{"jsonrpc":"2.0","id":{id},"error":{{"code":{GONE},"message":{encode(text)}}}}}\n'
+    def _complain(self, id: str, text: str, code: int = GONE) -> None:
+        said = f'{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{encode(text)}}}}}\n'
         self._tell(to_bytes(said))
 
     # The daemon.
@@ -276,6 +308,10 @@ class Pump:
             if self._to_daemon:  # said meanwhile: now it is worth starting one
                 self._search = Search(self._channels, may_start=True)
             return
+        self._moving = Moving(self._channels) if self._is_own() else None
+        self._join(found)
+
+    def _join(self, found: tuple[Line, bytes]) -> None:
         self._line, rest = found
         self._line.setblocking(False)
         self._early_is_over = True
@@ -284,6 +320,20 @@ class Pump:
         self._unsaid, self._is_told = len(again), False
         self._unheard |= {encode(id) for id in ids}
         self._pass_on(rest)
+
+    def _move(self) -> None:
+        """From the server in this process to the daemon's. Streams end; whoever listens begins anew."""
+        assert self._line is not None
+        assert self._moving is not None
+        assert self._moving.found is not None
+        found, self._moving = self._moving.found, None
+        self._line.close()
+        self._from_daemon.forget()
+        for id in self._waiting:
+            self._complain(id, "this stream has ended, because an atm daemon has come; begin it again")
+        self._waiting.clear()
+        self._again = self._opening.again()
+        self._join(found)
 
     def _attend_daemon(self, happened: int) -> None:
         assert self._line is not None
@@ -305,21 +355,28 @@ class Pump:
 
     def _pass_on(self, data: bytes) -> None:
         for line in self._from_daemon.feed(data):
-            id = _answered(line)
+            id = answered(line)
             if id is not None and id in self._unheard:
                 self._unheard.discard(id)
-                if id in self._told and _result(line) != self._told.pop(id):
+                if id in self._told and result_in(line) != self._told.pop(id):
                     self._tell(CHANGED)
                 continue
             if id is not None:
                 self._waiting.pop(id, None)
             self._tell(line, id or "")
+        for id in self._from_daemon.too_long:
+            if self._waiting.pop(id, None) is not None:
+                self._complain(id, "the answer was too long to be carried; ask for less at once", TOO_LONG)
+        self._from_daemon.too_long.clear()
 
     def _lose(self) -> None:
         """It died, or was stopped. What it was asked may or may not have been done: the agent has to look."""
         assert self._line is not None
         self._line.close()
         self._line = None
+        if self._moving is not None:
+            self._moving.give_up()
+            self._moving = None
         self._from_daemon.forget()
         if self._is_told:
             self._to_daemon.clear()
@@ -338,16 +395,3 @@ class Pump:
         self._losses = [*(at for at in self._losses if now - at < LOSSES_WITHIN), now]
         if len(self._losses) > MOST_LOSSES:
             raise AtmError("the daemon keeps closing the connection", "see `atm logs`, then start the agent again")
-
-
-def _answered(line: bytes) -> str | None:
-    """The id that an answer carries, as JSON; None for everything else."""
-    try:
-        fields = decode_object(to_text(line))
-    except NotJson:
-        return None
-    return encode(fields["id"]) if "id" in fields and "method" not in fields else None
-
-
-def _result(line: bytes) -> Plain:
-    return decode_object(to_text(line)).get("result")

@@ -44,15 +44,19 @@ class Reaching:
         self._hello = encode_hello(claim)
         self._may_autostart = may_autostart
         """Asked only when no daemon runs: settings take their time to read."""
+        self.is_own = False
+        """Did the last line that was found lead to a server in this process?"""
         self._warn = warn
 
     def __call__(self, may_start: bool) -> tuple[Line, bytes] | None:
         """A line on which we have been welcomed, and what was said on it since. AtmError if we are turned away."""
         found = self._at_the_daemon()
         if found is not None or not may_start:
+            self.is_own = self.is_own and found is None
             return found
         if self._may_autostart():
             found = self._at_a_new_daemon()
+        self.is_own = found is None
         return found or self._in_this_process()
 
     def _at_the_daemon(self) -> tuple[Line, bytes] | None:

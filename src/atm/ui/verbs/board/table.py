@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.board.tasks import PRIORITIES
-from atm.ui.verbs.verb import COMMAND, FLAG, MANY, WHOLE, Parameter, Verb
+from atm.ui.verbs.verb import COMMAND, FLAG, MANY, TOOL, WHOLE, Parameter, Verb
 
 ID = Parameter("id", "the task's number", is_word=True, is_required=True)
 MAYBE_ID = Parameter("id", "the task's number", is_word=True)
@@ -12,7 +12,6 @@ CLAIM_ID = Parameter(
     "only if this claim is still in force (`claim.id` in the output of claim)",
     option="--claim",
     value="ID",
-    brief="only if still in force",
 )
 NOTE = Parameter("note", "a remark")
 
@@ -20,11 +19,11 @@ CLAIM = Verb(
     "board_claim",
     "tasks claim",
     MAYBE_ID,
+    Parameter("review", "begin its review instead", kind=FLAG, only=TOOL),
     home="board.working",
     title="Claim a task",
     summary="take the most urgent task that is free, or the one you name",
-    about="Take a task: this one, else your own unfinished one, else the most urgent that is free. "
-    "If claimed is false, reason says why.",
+    about="Take or begin a task: this one, else your own, else the most urgent; or reason says why not.",
     text="Your own unfinished task comes first. Exit code 3 if there is nothing to be had; the reason says why.",
     examples=("atm tasks claim --as bob", "atm tasks claim 7 --as bob --json"),
     is_work=True,
@@ -41,6 +40,7 @@ START = Verb(
     examples=("atm tasks start 7 --as bob",),
     is_work=True,
     is_idempotent=True,
+    within="board_claim",
 )
 COMPLETE = Verb(
     "board_complete",
@@ -54,7 +54,7 @@ COMPLETE = Verb(
     home="board.working",
     title="Complete a task",
     summary="finish a task: its checks run first",
-    about="Finish a task you claimed. Its checks run first; if that takes too long, call again.",
+    about="Finish a task. Its checks run first; while they are under_way, call again.",
     examples=('atm tasks complete 7 --result "parser done, 40 tests" --as bob',),
     is_idempotent=True,
 )
@@ -68,7 +68,7 @@ FAIL = Verb(
     home="board.working",
     title="Fail a task",
     summary="say that an attempt went wrong",
-    about="An attempt went wrong: back to the board, or failed for good with final or after the last retry.",
+    about="An attempt went wrong: back to the board; with final, or after the last retry, for good.",
     examples=('atm tasks fail 7 --error "the API is down" --as bob',),
 )
 RELEASE = Verb(
@@ -80,7 +80,7 @@ RELEASE = Verb(
     home="board.working",
     title="Release a task",
     summary="give a task back without blame",
-    about="Give a task back without blame. Lead and human may take it from others.",
+    about="Give a task back without blame.",
 )
 REOPEN = Verb(
     "board_reopen",
@@ -102,7 +102,7 @@ ASSIGN = Verb(
     home="board.working",
     title="Assign a task",
     summary="give a task to somebody; whoever works on it stops",
-    about="Give a task to a member, who is told; whoever works on it stops.",
+    about="Give a task to a member; whoever works on it stops.",
     examples=("atm tasks assign 7 --to bob",),
     is_idempotent=True,
 )
@@ -130,7 +130,7 @@ ADD = Verb(
     Parameter("owner", "whose task it is; others cannot claim it", value="NAME"),
     Parameter("quantum", "the part of the work that it belongs to", value="PART", only=COMMAND),
     Parameter("runtime", "what its agent should run with: claude, codex, script ...", value="NAME", only=COMMAND),
-    Parameter("reviewer", "it must be reviewed, by this member", value="NAME", brief="it needs a review by them"),
+    Parameter("reviewer", "it must be reviewed, by this member", value="NAME", brief=""),
     Parameter("needs_plan", "a plan must be approved before the work begins", kind=FLAG, option="--plan"),
     Parameter(
         "run", "commands that do it, one after the other: for `script` agents", kind=MANY, value="CMD", only=COMMAND
@@ -157,8 +157,7 @@ ADD = Verb(
     home="board.planning",
     title="Add a task",
     summary="add a task",
-    about="Add a task. depends_on: numbers or titles. owner: only they can claim it, and they are told. "
-    "accept_*: what proves that it is done; lead and human only.",
+    about="Add a task. depends_on: ids or titles. owner: who alone can claim it. accept_*: what proves it; for leads.",
     examples=(
         'atm tasks add "Write the parser" --priority high --files "src/parser/**"',
         'atm tasks add "Write its tests" --depends-on 1 --accept "make test"',
@@ -172,7 +171,7 @@ SPLIT = Verb(
     home="board.planning",
     title="Split a task",
     summary="make several tasks of one, which then waits for its parts",
-    about="Make several tasks of one, which then waits for its parts.",
+    about="Make several tasks of one, which waits for them.",
     examples=('atm tasks split 7 --into "Lexer" "Parser" "Printer" --as bob',),
 )
 DEPEND = Verb(
@@ -208,7 +207,7 @@ ASK = Verb(
     home="board.talking",
     title="Ask",
     summary="ask the lead or the user",
-    about="A task cannot go on without an answer: it waits, and the lead is told.",
+    about="A task waits for an answer; the lead is told.",
 )
 ANSWER = Verb(
     "board_answer",
@@ -229,7 +228,7 @@ REQUEST_REVIEW = Verb(
     home="board.talking",
     title="Request review",
     summary="ask for a review of your work",
-    about="Your work on a task is done and somebody else shall look: the reviewer, or the lead, is told.",
+    about="Your work on a task is done and the reviewer, or the lead, shall look.",
     examples=("atm tasks review request 7 --reviewer ann --as bob",),
 )
 START_REVIEW = Verb(
@@ -241,6 +240,7 @@ START_REVIEW = Verb(
     summary="begin a review",
     about="Begin to review a task that is not yours.",
     examples=("atm tasks review start 7",),
+    within="board_claim",
 )
 APPROVE_WORK = Verb(
     "review_approve",
@@ -250,7 +250,7 @@ APPROVE_WORK = Verb(
     home="board.talking",
     title="Approve work",
     summary="approve the work",
-    about="The work is good: its owner is told and can complete it.",
+    about="The work is good: its owner can complete it.",
     examples=("atm tasks review approve 7 --as ann",),
 )
 REQUEST_CHANGES = Verb(
@@ -261,7 +261,7 @@ REQUEST_CHANGES = Verb(
     home="board.talking",
     title="Request changes",
     summary="ask for changes: back to the owner",
-    about="The work needs changes: back to its owner, who is told.",
+    about="The work needs changes: back to its owner.",
     examples=('atm tasks review changes 7 --note "handle empty input" --as ann',),
 )
 SUBMIT_PLAN = Verb(
@@ -273,7 +273,7 @@ SUBMIT_PLAN = Verb(
     home="board.talking",
     title="Submit a plan",
     summary="say what you are going to do, and wait for approval",
-    about="Say how you will do a task you claimed, and wait for approval: no answer means no.",
+    about="Say how you will do a claimed task; no answer means no.",
     examples=("atm tasks plan submit 7 --file plan.md --as bob",),
 )
 APPROVE_PLAN = Verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.untrusted_text import shell_words
 from atm.services.board import working as board
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from atm.ui.verbs.verb import Acting, Does, Given
 
 
-def _claim(acting: Acting, given: Given) -> Claimed:
+def _claim(acting: Acting, given: Given) -> Claimed | Done:
+    if given.flag("review"):
+        from atm.ui.verbs.board.table import START_REVIEW
+
+        if not given.has("id"):
+            raise UsageError("'id' is missing", "say which task you review")
+        return START_REVIEW.does(acting, given)
     return board.claim(acting.boardroom, acting.team, acting.who, given.text("id") if given.has("id") else None)
 
 
@@ -74,7 +81,7 @@ def _reopen(acting: Acting, given: Given) -> Done:
 
 
 def _assign(acting: Acting, given: Given) -> Done:
-    team, to = acting.team, check_known_name(given.text("to"), "member")
+    team, to = acting.team, acting.team.doer(check_known_name(given.text("to"), "member"))
     member = team.member(to)
     unknown = [] if member is not None else [not_in_roster(team.name, to, can_add=not acting.boardroom.is_server)]
     id, name = given.text("id"), member.name if member is not None else to
