@@ -11,7 +11,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants lock clean
+.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants pictures lock clean
 
 help:
 	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
 	@echo "make chaos   the long campaigns: kills, rivals, faults at every step, generated cases that nobody saw"
 	@echo "make mutants 200 seeded mutants in the modules that carry G1 to G5: which of them would no test notice?"
+	@echo "make pictures the pictures of the screen in the docs"
 	@echo "make lock    pin the development tools anew"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -96,6 +97,10 @@ chaos: $(READY) $(NODE_READY)
 # What the tests would not notice: half an hour on two cores.
 mutants: $(READY) $(NODE_READY)
 	@$(BIN)/python -m tests.mutants.run --at-least 95
+
+# The pictures of the screen in the docs, drawn from the lines of the screen itself.
+pictures: $(READY)
+	@$(BIN)/python -m tests.tui.pictures
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt

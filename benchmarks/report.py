@@ -19,6 +19,7 @@ from benchmarks.measure import Machine, Times
 from benchmarks.merges import MergeFigures, merge_targets
 from benchmarks.rows import Row, at_most, beside, rounded
 from benchmarks.runs import RunFigures, run_targets
+from benchmarks.screen import ScreenFigures, screen_targets
 from benchmarks.sessions import SessionFigures, session_targets
 from benchmarks.snapshot import SnapshotFigures, snapshot_targets
 from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
@@ -47,6 +48,7 @@ class Results:
     approvals: ApprovalFigures
     runs: RunFigures
     merges: MergeFigures
+    screen: ScreenFigures
     effort: Effort
     pip: str
 
@@ -108,6 +110,7 @@ def targets(results: Results) -> list[Row]:
         *approval_targets(results.approvals),
         *run_targets(results.runs),
         *merge_targets(results.merges),
+        *screen_targets(results.screen),
     ]
 
 

@@ -30,6 +30,7 @@ from benchmarks.measure import describe_machine
 from benchmarks.merges import measure_merges
 from benchmarks.report import Results, context, page, sizes, table, targets
 from benchmarks.runs import measure_runs
+from benchmarks.screen import measure_screen
 from benchmarks.sessions import measure_sessions
 from benchmarks.snapshot import measure_snapshots
 from benchmarks.worksync import measure_worksync
@@ -76,6 +77,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         approvals=measure_approvals(bench),
         runs=measure_runs(bench),
         merges=measure_merges(bench),
+        screen=measure_screen(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

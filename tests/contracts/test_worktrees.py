@@ -316,6 +316,16 @@ def test_what_was_saved_can_be_looked_at(house, worktrees, worktree):
     assert {"-one", "+changed", "+new"} <= set(told)
 
 
+def test_what_was_done_in_a_worktree_can_be_looked_at_committed_or_not(house, worktrees, worktree):
+    assert worktrees.diff(worktree) == ""
+    house.write(worktree, "a.txt", "changed\n")
+    worktrees.commit(worktree, "ann", "a change")
+    house.write(worktree, "c.txt", "new\n")
+    assert {"-one", "+changed", "+new"} <= set(worktrees.diff(worktree).split("\n"))
+    worktrees.remove(worktree, branch=True)
+    assert worktrees.diff(worktree) == ""
+
+
 def test_and_written_into_a_new_folder_but_not_over_anything(house, worktrees, worktree):
     house.write(worktree, "a.txt", "changed\n")
     found = saved(worktrees, worktree)

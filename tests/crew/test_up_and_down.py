@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -304,6 +305,46 @@ def test_in_tmux_it_has_a_window_of_its_own_that_goes_with_it(crew: Crew) -> Non
     crew.eventually(lambda: crew("peek", "bob", code=None).code == 0)
     left = subprocess.run([*words[3:6], "list-sessions"], env=crew.atm.environment, capture_output=True, check=False)
     assert left.stdout == b""
+
+
+@proves("R004-defects-09b")
+def test_the_windows_of_agents_stand_side_by_side_and_looking_on_disturbs_nobody(crew: Crew) -> None:
+    skip_without("tmux")
+    crew.atm.environment["TMUX_TMPDIR"] = str(crew.folder.parent)
+    for name in ("ann", "bob"):
+        crew("up", f"command:{name}", "--backend", "tmux", "--prompt", f"echo I am {name}; exec cat")
+    crew.eventually(lambda: "I am bob" in crew("peek", "bob").out)
+    server = crew("attach", "bob", "--json").json["command"][3:6]
+
+    def tmux(*words: str, at: tuple[str, ...] = ("tmux", "-L", "watcher", "-f", "/dev/null")) -> str:
+        return subprocess.run([*at, *words], env=crew.atm.environment, capture_output=True, check=False).stdout.decode()
+
+    windows = (
+        "list-windows",
+        "-a",
+        "-F",
+        "#{session_name} #{window_id} #{window_active} #{window_width}x#{window_height}",
+    )
+    before = tmux(*windows, at=tuple(server))
+    tmux("new-session", "-d", "-x", "100", "-y", "30", *crew.atm.command("top", "--tmux"))
+    crew.eventually(
+        lambda: {"I am ann", "I am bob"} <= {line.strip(" │") for line in re.split("[\n│]", tmux("capture-pane", "-p"))}
+    )
+    ours = [line for line in tmux(*windows, at=tuple(server)).splitlines() if line.startswith("atm-crew ")]
+    assert ours == before.splitlines()
+    tmux("kill-server")
+    crew.eventually(lambda: tmux(*windows, at=tuple(server)) == before)
+    assert "I am bob" in crew("peek", "bob").out
+    crew("down")
+
+
+def test_what_an_agent_has_changed_is_shown(crew: Crew) -> None:
+    crew("up", "command:bob", "--prompt", "echo two >> a.txt; echo three > c.txt; exec sleep 300")
+    crew.eventually(lambda: "+three" in crew("peek", "bob", "--diff", code=None).out)
+    said = crew("peek", "bob", "--diff", "--json").json
+    assert {"+two", "+three"} <= set(said["diff"].split("\n"))
+    crew("down")
+    assert "changed nothing" in crew("peek", "bob", "--diff", code=3).out
 
 
 def test_runtimes_are_listed_and_the_users_own_among_them(crew: Crew) -> None:

@@ -25,6 +25,7 @@ PAGES = (
     "docs/how-to-approvals.md",
     "docs/how-to-plans.md",
     "docs/how-to-merge.md",
+    "docs/screen.md",
 )
 
 VARIABLE = (

@@ -50,7 +50,8 @@ class Sitting:
 def sit(reader, new_model) -> Callable[..., None]:
     def run(story: Callable[[Sitting], Awaitable[None]], size: tuple[int, int] = (80, 24), **facts: Any) -> None:
         async def play() -> None:
-            top = Top(reader, new_model(**facts))
+            session = reader.session
+            top = Top(lambda: reader, session.room.clock, session.environment, new_model(**facts))
             async with top.run_test(size=size) as pilot:
                 await story(Sitting(top, pilot))
 
@@ -89,6 +90,7 @@ def test_a_message_is_sent_to_whoever_is_chosen_in_any_script(sit, crew):
     assert said in crew("read", "--as", "kite", "--json").json["messages"][0]["text"]
 
 
+@proves("R004-tui-U6")
 def test_what_others_do_is_seen_without_a_key(sit, crew):
     async def story(person: Sitting) -> None:
         await person.sees("0 of 3 done")
@@ -98,6 +100,7 @@ def test_what_others_do_is_seen_without_a_key(sit, crew):
     sit(story)
 
 
+@proves("R004-tui-U1b", "R004-tui-U1c", "R004-order-07")
 def test_every_view_opens_on_a_real_team(sit):
     async def story(person: Sitting) -> None:
         await person.sees("Needs you")
@@ -181,6 +184,7 @@ def test_a_command_that_is_refused_says_why_and_what_to_do(sit, crew):
     assert "red" in crew("tasks", "show", "3").out
 
 
+@proves("R004-tui-U2f")
 def test_escape_leaves_the_line_and_nothing_is_sent(sit, crew):
     async def story(person: Sitting) -> None:
         await person.sees("kite")
@@ -217,6 +221,26 @@ def test_a_click_chooses_a_row(sit):
         await person.pilot.click(offset=(10, at))
         await person.pilot.pause()
         assert person.top.model.target == ("member", "bob")
+
+    sit(story)
+
+
+@proves("R004-tui-U6b")
+def test_however_fast_things_change_it_is_drawn_at_most_four_times_a_second(sit, monkeypatch):
+    async def story(person: Sitting) -> None:
+        await person.sees("Needs you")
+        now = [1000.0]
+        monkeypatch.setattr("atm.ui.tui.app.monotonic", lambda: now[0])
+        person.top.redraw()
+        drawn: list[float] = []
+        monkeypatch.setattr(person.top, "redraw", lambda: drawn.append(now[0]))
+        for _ in range(24):
+            now[0] += 0.01
+            person.top.redraw_soon()
+        assert drawn == []
+        now[0] += 0.02
+        person.top.redraw_soon()
+        assert drawn == [now[0]]
 
     sit(story)
 

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.proving import proves
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, lantern, member, task
 
 from atm.domain.mail.receipts import Event
 from atm.services.snapshot.happenings import Happening
 from atm.services.snapshot.threads import MailSent, MailThread
 from atm.ui.tui.frame import BODIES, draw
-from atm.ui.tui.model import APPROVALS, BOARD, MAIL, OVERVIEW, VIEWS, Model, Page
+from atm.ui.tui.model import APPROVALS, BOARD, MAIL, OVERVIEW, SYNC, VIEWS, Model, Page
 from atm.ui.tui.panels import board
 from atm.ui.views.style import width_of
+from atm.ui.views.team.signs import BROKEN, YOU
 
 HOSTILE = [
     str(one["text"]) if isinstance(one, dict) else str(one)
@@ -93,6 +95,7 @@ def test_no_view_needs_anything_to_be_there(view):
         assert len(shown(in_view(view, model))) == 24
 
 
+@proves("R004-tui-U5b")
 @pytest.mark.parametrize("said", HOSTILE, ids=range(len(HOSTILE)))
 def test_what_agents_write_is_text_and_nothing_else(said):
     name = said.replace("\n", " ")[:40] or "x"
@@ -121,6 +124,7 @@ def test_any_text_at_any_size_fills_the_screen(said, columns, height, view):
     assert (len(lines), {width_of(line) for line in lines}) == (height, {columns})
 
 
+@proves("R004-tui-U4")
 def test_the_head_says_team_agents_done_and_time():
     assert shown(lantern())[0].startswith(" lantern  ■■■▣◎◆▲≠■◆○◌◆◌  6 of 14 done  6 agents  2 h 41  ◆ 3  ▲ 2")
 
@@ -163,6 +167,7 @@ def test_a_hidden_character_in_a_command_is_spelled():
     assert "\\u202e" in text_of(model)
 
 
+@proves("R004-tui-U3", "R004-tui-U3b", "R004-tui-U3c", "R004-tui-U1c")
 def test_blocked_is_not_ready():
     lines = shown(in_view(BOARD))
     assert any(line.startswith(" #12  ◌ blocked     Manual") and "#6 #7" in line for line in lines)
@@ -192,6 +197,7 @@ def test_the_graph_draws_what_waits_for_what():
     assert "step 1" in text_of(in_view(BOARD, tab=2))
 
 
+@proves("R004-files-13")
 def test_the_rail_has_five_stops_and_says_how_the_last_is_known():
     lines = text_of(in_view(MAIL, full(lantern(), "Did you see it?")))
     assert "∅────────────●────────────●────────────●┄┄┄┄┄┄┄┄┄┄┄┄○" in lines
@@ -199,6 +205,7 @@ def test_the_rail_has_five_stops_and_says_how_the_last_is_known():
     assert "read: hook" in lines
 
 
+@proves("R004-tui-U1")
 def test_on_a_wide_screen_the_chosen_one_is_told_of_beside_the_list():
     lines = shown(lantern(), 120, 40)
     assert lines[2].index("│") == 74
@@ -259,5 +266,14 @@ def test_the_filter_that_hides_rows_is_said():
     assert "filter  a:tern" in lines[-2]
 
 
+@proves("R002-19-01", "R002-27.3-15")
+def test_work_sync_is_a_label_and_a_sentence_in_a_neutral_tone():
+    lines = draw(in_view(SYNC), 80, 24).lines
+    (row,) = [line for line in lines if any(said.startswith("tern") for said, _ in line)]
+    assert [said.strip() for said, _ in row if said.strip()][1:3] == ["tern", "Needs sync"]
+    assert {meaning for _, meaning in row}.isdisjoint({YOU, BROKEN})
+
+
+@proves("R004-tui-U1", "R004-gap-p3-01")
 def test_overview_is_what_the_screen_begins_with():
     assert Model().view == OVERVIEW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.proving import proves
 from tests.tui.lantern import LANTERN, NOW, PUSH, lantern, member
 
 from atm.ui.tui.deeds import offers, spelled
@@ -42,6 +43,7 @@ def person() -> Person:
     return Person()
 
 
+@proves("R004-tui-U2e", "R004-gap-p2-05", "R004-target-09")
 def test_j_and_k_and_arrows_choose_and_go_round(person):
     first = person.model.target
     rows = len([row for row in person.screen.body.rows if row.targets])
@@ -63,6 +65,7 @@ def test_home_and_end_and_pages_stop_at_the_ends(person):
     assert person.model.target == ("approval", "a41c")
 
 
+@proves("R004-tui-U2b")
 def test_enter_opens_and_escape_goes_back(person):
     person.presses("enter")
     assert person.model.view == APPROVALS
@@ -79,6 +82,7 @@ def test_digits_open_the_views_and_escape_leads_back_through_them(person):
     assert person.model.view == BOARD
 
 
+@proves("R004-gap-p2-07")
 def test_ctrl_t_goes_to_the_tasks_and_back(person):
     person.presses("ctrl+t")
     assert person.model.view == BOARD
@@ -147,6 +151,7 @@ def test_a_plan_is_approved_where_all_of_it_is_shown(person):
     assert person.presses("a", "a") == [Wish("run", ("tasks", "plan", "approve", "10", "--team", "lantern"))]
 
 
+@proves("R004-gap-p2-06", "R004-tui-U2d", "R004-current-state-08")
 def test_m_writes_to_whoever_is_chosen(person):
     person.model.chosen[OVERVIEW] = ("member", "rook")
     person.presses("m")
@@ -171,6 +176,7 @@ def test_an_empty_line_sends_nothing(person):
     assert "nothing was sent" in person.model.notice
 
 
+@proves("R004-tui-U2", "R004-tui-U1b")
 def test_an_open_agent_is_written_to_with_enter_and_the_next_one_is_a_key_away(person):
     person.presses("3")
     assert (person.model.view, person.model.agent) == (AGENT, "heron")

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.conftest import Atm
+from tests.proving import proves
 from tests.tui.lantern import LANTERN, NOW
 
 from atm.ui.tui.plain import sentence
@@ -51,6 +52,7 @@ def test_a_team_that_cannot_be_read_is_said(crew: Atm):
     assert "no team" in crew("top", "--plain", "--team", "nobody", code=1).out.casefold()
 
 
+@proves("R004-architecture-01")
 def test_in_a_pipe_the_drawn_screen_says_what_to_use(crew: Atm):
     done = crew("top", code=1, env={"TERM": "xterm"})
     assert "atm top --plain" in done.err

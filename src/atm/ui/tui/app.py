@@ -30,16 +30,19 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from atm.domain.untrusted_text import one_line, shell_word
+from atm.ui.tui.commands import run_atm
 from atm.ui.tui.frame import SMALL, WIDE, Screen, draw
 from atm.ui.tui.keys import Wish, choose, press, submit
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM
 from atm.ui.tui.model import Model
 from atm.ui.tui.needs import pages_needed, parts_needed
-from atm.ui.tui.reading import Fetched, TeamLook, TeamReader, run_atm
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, YOU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from atm.ports.files.clock import Clock
+    from atm.ui.tui.reading import Fetched, TeamLook, TeamReader
 
 LEAST_BETWEEN = 0.25
 """Seconds between two drawings that nobody asked for with a key."""
@@ -144,14 +147,21 @@ class Top(App[int]):
     CSS = "Screen { layers: below above; overflow: hidden; }"
     BINDINGS: ClassVar = [Binding("ctrl+c,ctrl+q", "leave", priority=True)]
 
-    def __init__(self, reader: TeamReader, model: Model) -> None:
+    def __init__(
+        self, open_reader: Callable[[], TeamReader], clock: Clock, environment: Mapping[str, str], model: Model
+    ) -> None:
         super().__init__(ansi_color=True)
         self.model = model
-        self.reader = reader
+        self._open_reader = open_reader
+        """Called once the screen stands: what reads a team takes as long to load as Textual itself."""
+        self._reader: TeamReader | None = None
+        self._clock = clock
+        self._environment = environment
         self.screen_now = Screen([], draw(model, 80, 24).body, 0, 0)
         self._canvas = Canvas(self)
         self._editor = LineEditor(self)
         self._over = threading.Event()
+        self._opening = threading.Lock()
         self._watched = ""
         self._watcher: threading.Thread | None = None
         self._drawn_at = 0.0
@@ -171,7 +181,7 @@ class Top(App[int]):
                     getattr(signal, name), self.exit, 128 + getattr(signal, name)
                 )
         self.set_interval(TICK, self._tick)
-        self._follow(self.model.team)
+        self.call_after_refresh(self._follow, self.model.team)
 
     def on_unmount(self) -> None:
         """What was begun is finished: a message is sent or not, and nobody is left behind."""
@@ -199,12 +209,24 @@ class Top(App[int]):
             if go_on():
                 self._tell(partial(self._looked, look))
 
-        watch = partial(self.reader.watch, team, go_on, told)
+        def watch() -> None:
+            self.reader.watch(team, go_on, told)
+
         self._watcher = threading.Thread(target=watch, name="atm-top-watch", daemon=True)
         self._watcher.start()
 
+    @property
+    def reader(self) -> TeamReader:
+        """For threads that read."""
+        with self._opening:
+            if self._reader is None:
+                self._reader = self._open_reader()
+        return self._reader
+
     def _looked(self, look: TeamLook) -> None:
         model = self.model
+        is_same = model.seen is not None and look.seen is not None and model.seen.version == look.seen.version
+        is_same = is_same and (model.trouble, model.teams) == (look.trouble, look.teams)
         model.trouble = look.trouble
         if look.teams or not look.trouble:
             model.teams = look.teams
@@ -213,7 +235,8 @@ class Top(App[int]):
             model.seen, model.seen_at = look.seen, look.at
             if is_other:
                 self._asked.clear()  # what was read belongs to what was
-        self.redraw_soon()
+        if not is_same:
+            self.redraw_soon()
 
     def _tick(self) -> None:
         """Every second while somebody has to be quick; else ages may be a few seconds behind."""
@@ -233,7 +256,7 @@ class Top(App[int]):
 
     def redraw(self) -> None:
         self._is_waiting, self._drawn_at = False, monotonic()
-        self.model.now = self.reader.session.room.clock.now()
+        self.model.now = self._clock.now()
         size = self.size
         before = self.screen_now.lines
         self.screen_now = draw(self.model, size.width, size.height)
@@ -252,12 +275,18 @@ class Top(App[int]):
         for part in parts_needed(model):
             if part not in self._asked:
                 self._asked[part] = now, version
-                self._hands.submit(self._bring, partial(self.reader.read, model.team, part))
+                self._hands.submit(self._bring, partial(self._read, model.team, part))
         for page in pages_needed(model, is_wide=self.size.width >= WIDE):
             asked = self._asked.get(page)
             if asked is None or (page[0] == "peek" and now - asked[0] > REREAD):
                 self._asked[page] = now, version
-                self._hands.submit(self._bring, partial(self.reader.page, model.team, page))
+                self._hands.submit(self._bring, partial(self._page, model.team, page))
+
+    def _read(self, team: str, part: str) -> Fetched:
+        return self.reader.read(team, part)
+
+    def _page(self, team: str, command: tuple[str, ...]) -> Fetched:
+        return self.reader.page(team, command)
 
     def _bring(self, read: Callable[[], Fetched]) -> None:
         self._tell(partial(self._found, read()))
@@ -285,7 +314,7 @@ class Top(App[int]):
             elif len(key) == 1 or key == "space":
                 self._editor.insert(" " if key == "space" else key)
             return
-        self.model.now = self.reader.session.room.clock.now()
+        self.model.now = self._clock.now()
         self._carry_out(press(self.model, key, self.screen_now.body))
         self.redraw()
 
@@ -350,7 +379,7 @@ class Top(App[int]):
     def _run(self, wish: Wish) -> None:
         terminal = _own_terminal()
         try:
-            code, out, err = run_atm(self.reader.session.environment, [*wish.words], terminal)
+            code, out, err = run_atm(self._environment, [*wish.words], terminal)
         finally:
             if terminal != subprocess.DEVNULL:
                 os.close(terminal)

@@ -7,8 +7,6 @@ rest is there all the same.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -24,12 +22,13 @@ from atm.services.sessions.listing import list_teams
 from atm.services.snapshot.happenings import happenings
 from atm.services.snapshot.threads import threads_in
 from atm.ui.tui import needs
+from atm.ui.tui.commands import run_atm
 from atm.ui.tui.model import Page
 from atm.ui.views.team.seen import ApprovalSeen, Eyes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from atm.services.crew.crewroom import Crewroom
     from atm.services.snapshot.composing import Snapshots
@@ -40,7 +39,6 @@ LOOK_EVERY = 5.0
 """Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
 SLICE = 0.25
 """Seconds after which whoever leaves is noticed."""
-PAGE_SECONDS = 20.0
 MOST_LINES = 5000
 
 
@@ -212,21 +210,3 @@ PARTS: dict[str, Callable[[TeamReader, str], object]] = {
 
 def _with_team(command: tuple[str, ...], team: str) -> list[str]:
     return [*command] if command[0] == "session" else [*command, "--team", team]
-
-
-def run_atm(environment: Mapping[str, str], words: list[str], stdin: int = subprocess.DEVNULL) -> tuple[int, str, str]:
-    """The very command that the screen shows: code, output, errors. Without colours, and with no terminal to ask at."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "atm", *words],
-            stdin=stdin,
-            capture_output=True,
-            timeout=PAGE_SECONDS,
-            env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return 1, "", f"it did not end within {PAGE_SECONDS:.0f} s"
-    except (OSError, ValueError) as error:
-        return 1, "", str(error)
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")

@@ -34,14 +34,15 @@ def execute(args: Args, session: Session) -> int:
         from atm.ui.cli.snapshot.side_by_side import arrange
 
         return arrange(args, session)
-    team, reader = _team(args, session), build_reader(session)
+    team = _team(args, session)
     if args.flag("plain") or session.environment.get("TERM", "dumb") == "dumb":
         from atm.ui.tui.plain import speak
 
+        reader = build_reader(session)
         return speak(session, reader, team or next(iter(reader.snapshots.teams()), ""))
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise UsageError("the screen needs a terminal", "in a pipe: `atm top --plain`, `atm status` or `atm snapshot`")
-    return _show(args, session, reader, team)
+    return _show(args, session, team)
 
 
 def _team(args: Args, session: Session) -> str:
@@ -61,7 +62,7 @@ def build_reader(session: Session) -> TeamReader:
     return TeamReader(session, build_snapshots(*parts), build_crewroom(*parts))
 
 
-def _show(args: Args, session: Session, reader: TeamReader, team: str) -> int:
+def _show(args: Args, session: Session, team: str) -> int:
     try:
         from atm.ui.tui.app import Top
     except ImportError as error:
@@ -78,4 +79,4 @@ def _show(args: Args, session: Session, reader: TeamReader, team: str) -> int:
         os.environ.pop(stale, None)
     model = Model(team=team, view=OVERVIEW if team else TEAMS, now=session.room.clock.now())
     model.ascii = args.flag("ascii") or session.environment.get("TERM") == "linux"
-    return Top(reader, model).run() or 0
+    return Top(lambda: build_reader(session), session.room.clock, session.environment, model).run() or 0

@@ -1,0 +1,31 @@
+"""What an agent said last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.proving import proves
+
+from atm.domain.crew.agents import AgentRecord
+from atm.services.crew.looking import last_output
+from atm.testing.agents import memory_crewroom
+from atm.testing.rooms import memory_boardroom
+
+
+@proves("R004-tui-U5")
+def test_each_agent_has_an_output_of_its_own_harmless_and_without_gaps():
+    crew: Any = memory_crewroom(memory_boardroom())
+    crew.records.logs = {("crew", "ann"): "one\n\n\n\ntwo\x1b[31m\n\n", ("crew", "bob"): "mine\n"}
+    said = {
+        name: last_output(crew, AgentRecord(team="crew", member=name, backend="headless"), 10)
+        for name in ("ann", "bob")
+    }
+    assert said["bob"] == ["mine"]
+    assert said["ann"][:2] == ["one", ""]
+    assert "\x1b" not in said["ann"][2]
+
+
+def test_of_a_long_one_the_end_is_shown():
+    crew: Any = memory_crewroom(memory_boardroom())
+    crew.records.logs = {("crew", "ann"): "\n".join(str(at) for at in range(100))}
+    assert last_output(crew, AgentRecord(team="crew", member="ann", backend="headless"), 2) == ["98", "99"]
