@@ -49,10 +49,12 @@ demo: $(READY)
 	@$(BIN)/atm demo
 
 # Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
+# With ATM_MEMORY=1 temporary files lie in memory, and those of tests that passed go at once.
+IN_MEMORY = $(if $(ATM_MEMORY),-o tmp_path_retention_policy=failed)
 test: $(READY) $(NODE_READY)
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m tests.prepared $(CORES)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20 --durations-min=1
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20 --durations-min=1 $(IN_MEMORY)
 
 # The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.
 bare: $(READY) $(NODE_READY)

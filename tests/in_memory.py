@@ -2,8 +2,8 @@
 Temporary files of tests, on a file system in memory, where the machine has one.
 
 Nobody pulls the plug in a test: processes are killed, and the system lives on. On a disk, making and removing files
-takes longer than much that is done with them, and most of that is waiting for others who make theirs durable. On the
-disk all the same: `make bare` in every CI run, `make chaos`, and any run with `ATM_DISK=1`.
+takes longer than much that is done with them, and most of that is waiting for others who make theirs durable. Some
+fixtures ask for it; `ATM_MEMORY=1 make test` has all temporary files there.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-from tests.chaos import LONG
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 256 << 20
@@ -42,7 +40,7 @@ def has_room(size: int = ENOUGH) -> bool:
 
 def root_of_a_run() -> Path | None:
     """Where all temporary files of this run are made; None where the system's own place has to do."""
-    if LONG or {"ATM_BARE", "ATM_DISK"} & set(os.environ) or not has_room(ENOUGH_FOR_ALL):
+    if os.environ.get("ATM_MEMORY") != "1" or not has_room(ENOUGH_FOR_ALL):
         return None
     may_run_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC  # which tests write, and containers forbid
     return MEMORY if may_run_programs else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from tests.proving import proves
 from tests.trusting import trust
 
-from atm.config import FROM_ENVIRONMENT, check_key, checked, find_repo_file, load, read_file
+from atm.config import FROM_ENVIRONMENT, check_key, checked, find_repo_file, load, open_file, read_file
 from atm.config.known import CHOICES, KNOWN, NUMBER, RULES, TEXT, TEXTS, WHOLE, YES_NO
 from atm.domain.errors import BadSetting
 from atm.formats.files.layout import Layout
@@ -362,3 +364,14 @@ class TestRepoFile:
             patched.setattr("os.path.exists", lambda _: False)
             found = find_repo_file("/")
         assert found == ("/", None)
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this system has no files in memory")
+def test_a_pipe_in_a_home_that_lies_in_memory_is_not_waited_at(monkeypatch):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = f"{folder}/config.toml"
+        os.mkfifo(path)
+        with monkeypatch.context() as nobody:
+            nobody.setattr(os, "open", lambda *_: pytest.fail("whoever opens it waits for ever"))
+            with pytest.raises(OSError, match="it is a pipe and not a file"):
+                open_file(path, os.O_RDONLY)

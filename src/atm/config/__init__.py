@@ -266,8 +266,11 @@ def parse_file(content: bytes, path: str) -> dict[str, Value]:
 
 
 def open_file(path: str, flags: int) -> int:
-    """A pipe at the place of a file would be waited at for ever; one that a shell makes (`<(…)`) is meant."""
-    if not path.startswith(("/dev/", "/proc/")) and os.stat(path).st_mode & 0o170000 == 0o010000:
+    """
+    A pipe at the place of a file would be waited at for ever; one that a shell makes (`<(…)`) is meant. A home may lie
+    in `/dev/shm`.
+    """
+    if not path.startswith(("/dev/fd/", "/dev/stdin", "/proc/")) and os.stat(path).st_mode & 0o170000 == 0o010000:
         raise OSError(errno.EINVAL, "it is a pipe and not a file", path)
     return os.open(path, flags)
 
