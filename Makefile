@@ -66,6 +66,7 @@ EVIDENCE ?= build/lab
 LAB ?= tests/lab
 lab: $(READY)
 	@$(BIN)/python -m tests.lab.programs
+	@$(BIN)/python -m tests.lab.mcp_clients
 	@rm -rf $(EVIDENCE)
 	@ATM_LAB=1 ATM_LAB_EVIDENCE=$(abspath $(EVIDENCE)) $(BIN)/python -m pytest -n $(CORES) $(LAB)
 	@$(BIN)/python -m tests.lab.evidence $(EVIDENCE)

@@ -3,7 +3,7 @@ Answers over HTTP that can be fetched again: the first event of a stream primes 
 last id that it has seen if the line breaks, and is told what it missed.
 
 The SDK has one store for all sessions, and calls a stream by the id of its request, which is 1 in every session. So
-each session has its part of the store: `SESSION` says whose request it is that runs now. Ids of events cannot be guessed.
+each session has its part of the store: `SESSION` says whose request runs now. Ids of events cannot be guessed.
 """
 
 from __future__ import annotations
