@@ -278,8 +278,10 @@ ON_THE_BOARD: list[tuple[str, dict[str, Any], str | None]] = [
     # how a row of the table begins, such a task, and who reviews
     ("its file cannot be read", {**MINE, "problem": "not JSON"}, None),
     ("a status that is neither", {"status": "someday", "owner": "ann"}, None),
+    ("in review by somebody who is not", {**MINE, "review": "review"}, "zed"),
     ("in review, and it is clear", {**MINE, "review": "review"}, "bob"),
     ("in review, and it is not", {**MINE, "review": "review"}, None),
+    ("owned by somebody who is not", {**MINE, "owner": "zed"}, None),
     ("owned, with an open question", {**MINE, "needs": "lead"}, None),
     ("owned, and something it depends on", {**MINE, "blocked_by": ["2"]}, None),
     ("owned, its plan submitted", {**MINE, "plan": "submitted"}, None),
@@ -304,14 +306,15 @@ def test_every_rule_of_an_agenda_is_in_the_table_of_the_docs_and_the_table_is_tr
 
 def item_of(facts: dict[str, Any], reviewer: str | None) -> list[tuple[str, str]]:
     cards = Board({1: Card(1, **facts), 2: OPEN_TASK})
-    found = build_agendas(cards, "crew", ("ann", "bob", "boss"), "boss", {"1": Reviewer(reviewer)})
+    found = build_agendas(cards, "crew", ("ann", "bob", "boss"), "boss", {"1": Reviewer(reviewer)}, ("zed",))
     return [(name, item.kind) for name, agenda in found.items() for item in agenda.items if item.task_id == "1"]
 
 
 def expected(whose: str, kind: str) -> list[tuple[str, str]]:
     if whose.startswith("nobody's"):
         return []
-    return [({"the reviewer's": "bob", "the owner's": "ann"}[whose], kind)]
+    who = whose.partition(";")[0].partition(",")[0]
+    return [({"the reviewer's": "bob", "the owner's": "ann", "the lead's": "boss"}[who], kind)]
 
 
 EVENTS: list[list[dict[str, str]]] = [

@@ -31,7 +31,7 @@ from atm.formats.worksync.agenda_fingerprint import fingerprint
 from atm.formats.worksync.status import decode_status, encode_status
 from atm.ports.files.records import STATUS
 from atm.services.board.stall_journal import alerts_of, recent_alert_in
-from atm.services.worksync.syncroom import busy_state, find_running, members_named, read_agendas
+from atm.services.worksync.syncroom import busy_state, find_running, members_named, read_agendas, with_new_mail
 
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
@@ -105,9 +105,11 @@ def look_at(syncroom: SyncRoom, team: Team, members: list[str], board: Board | N
     seen, alerts = {}, alerts_of(syncroom.records, team.name)
     wanted = set(members)
     known = {member.name: member for member in team.members if member.name in wanted}
-    for name, agenda in read_agendas(syncroom, team, members, board).items():
+    agendas = read_agendas(syncroom, team, members, board)
+    fresh = with_new_mail(syncroom, team.name) if any(agenda.items for agenda in agendas.values()) else set()
+    for name, agenda in agendas.items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
-        busy = busy_state(syncroom, team, name) if agenda.items else Busy()
+        busy = busy_state(syncroom, team, name, fresh) if agenda.items else Busy()
         member = known.get(name)
         is_agent, joined_at = (member.kind == AGENT, member.joined_at) if member is not None else (False, None)
         quiet = syncroom.policy.quiet_seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -182,15 +182,20 @@ def comment_of(syncroom: SyncRoom, agenda: Agenda, comment: str) -> dict[str, st
 # Is a member in the middle of something?
 
 
-def busy_state(syncroom: SyncRoom, team: Team, member: str) -> Busy:
-    """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
+def busy_state(syncroom: SyncRoom, team: Team, member: str, have_new_mail: Collection[str] | None = None) -> Busy:
+    """
+    The strongest signal. Where it is not known, a member is left in peace for a while, not for ever.
+
+    `have_new_mail` is what `with_new_mail` gave, where many are asked for.
+    """
     now = syncroom.now()
+    fresh = with_new_mail(syncroom, team.name) if have_new_mail is None else have_new_mail
     last = last_beat(syncroom.room.presence, team, member, now)
     signals: list[Callable[[], Busy]] = [
         lambda: _in_a_turn(last, now),
         lambda: _being_delivered(syncroom, team.name, member, now),
         lambda: _launching(syncroom, team, member, now),
-        lambda: _just_delivered(syncroom, team.name, member, now),
+        lambda: _just_delivered(syncroom, team.name, member, now) if member.casefold() in fresh else Busy(),
         lambda: _just_active(last, now, syncroom.policy.quiet_seconds),
     ]
     return next((found for ask in signals if (found := ask()).reason), Busy())
@@ -233,16 +238,24 @@ def _launching(syncroom: SyncRoom, team: Team, member: str, now: float) -> Busy:
     return Busy(LAUNCHING, endpoint.at + grace)
 
 
+def with_new_mail(syncroom: SyncRoom, team: str) -> set[str]:
+    """Who has had mail within the quiet window. The end of the ledger is a small look; only their inboxes are read."""
+    since = syncroom.now() - syncroom.policy.quiet_seconds
+    try:
+        recent = syncroom.room.ledger.recent(team)
+    except AtmError:
+        return set()
+    return {one.agent.casefold() for one in recent if (from_iso(one.at) or 0.0) > since}
+
+
 def _just_delivered(syncroom: SyncRoom, team: str, member: str, now: float) -> Busy:
     """
     Mail came and is not read yet: it is given a quiet window to be read. What lies there for longer is no reason, so a
     flood of mail to an agent that reads none silences nothing; notices of atm itself, such as nudges, are none.
     """
-    room, quiet = syncroom.room, syncroom.policy.quiet_seconds
+    quiet = syncroom.policy.quiet_seconds
     try:
-        # The end of the ledger is a small look; an inbox is only read when something has just come.
-        came = any(same_name(one.agent, member) for one in room.ledger.recent(team) if _is_since(one.at, now - quiet))
-        rows = room.inboxes.unread(team, member) if came else []
+        rows = syncroom.room.inboxes.unread(team, member)
     except AtmError:
         return Busy()
     since = min(
@@ -250,10 +263,6 @@ def _just_delivered(syncroom: SyncRoom, team: str, member: str, now: float) -> B
     )
     is_recent = since is not None and now + CLOCK_TOLERANCE - since >= 0 and now - since < quiet
     return Busy(RECENT_ACTIVITY, since + quiet, "mail has just come for it") if since and is_recent else Busy()
-
-
-def _is_since(at: str, when: float) -> bool:
-    return (from_iso(at) or 0.0) > when
 
 
 def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:

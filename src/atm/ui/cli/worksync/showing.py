@@ -174,7 +174,7 @@ def _diagnosis_lines(found: View, known: dict[str, Plain], syncroom: SyncRoom, t
     lines += [f"  {ago(now - one.updated)}: {nudge_in_words(one)}" for one in mine[-5:]]
     waiting, problems = known["pendingReports"], known["problems"]
     if isinstance(waiting, list) and waiting:
-        lines.append(f"{len(waiting)} of its reports wait for a daemon to judge them.")
+        lines.append(f"Reports that wait for a daemon to judge them: {len(waiting)}")
     lines += [one_line(str(one)) for one in problems] if isinstance(problems, list) else []
     return lines
 
