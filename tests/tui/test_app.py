@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("textual")
 
+from tests.proving import proves
 from textual.pilot import Pilot
 
 from atm.ui.tui.app import Top

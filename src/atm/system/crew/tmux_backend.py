@@ -80,13 +80,18 @@ class TmuxBackend:
     def attach(self, record: AgentRecord) -> list[str]:
         if self._pid_in(record) != str(record.pid):
             return []
+        self._run("set-option", "-u", "-w", "-t", record.pane, "window-size")  # who sits at it sees all of it
         self._run("select-window", "-t", record.pane)
         return ["env", "-u", "TMUX", "tmux", "-L", self._server, "attach-session", "-t", record.pane]
 
     def look_on(self, record: AgentRecord) -> list[str]:
-        """In a session of its own over the same windows: it has another current window, and counts for no size."""
+        """
+        In a session of its own over the same windows: it has another current window. The size stays as it is until
+        somebody sits down: tmux would take that of the only client, also if that says it should not count.
+        """
         if self._pid_in(record) != str(record.pid):
             return []
+        self._run("set-option", "-w", "-t", record.pane, "window-size", "manual")
         session = ("new-session", "-t", f"={session_name(record.team)}", "-f", "ignore-size")
         then = (";", "set-option", "destroy-unattached", "on", ";", "set-option", "status", "off")
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -35,22 +36,23 @@ def arrange(args: Args, session: Session) -> int:
         raise UsageError("windows need a terminal", "look at one agent: `atm peek NAME`")
     name = f"{SERVER}-{os.getpid()}"
     first, *others = looks
-    _tmux("new-session", "-d", "-s", name, "-x", "200", "-y", "50", "-n", team, *first[1])
-    for _, words in others:
-        _tmux("split-window", "-t", f"={name}:", *words)
+    _tmux("new-session", "-d", "-s", name, "-x", "200", "-y", "50", "-n", team, first[1])
+    for _, command in others:
+        _tmux("split-window", "-t", f"={name}:", command)
         _tmux("select-layout", "-t", f"={name}:", "tiled")
     for number, (member, _) in enumerate(looks):
         _tmux("select-pane", "-t", f"={name}:.{number}", "-T", member)
     for option, value in (("pane-border-status", "top"), ("pane-border-format", " #{pane_title} "), ("status", "off")):
         _tmux("set-option", "-t", f"={name}:", option, value)
-    done = subprocess.run(["tmux", "-u", "-L", SERVER, "attach-session", "-t", f"={name}"], env=_outside(), check=False)
-    subprocess.run(["tmux", "-L", SERVER, "kill-session", "-t", f"={name}"], capture_output=True, check=False)
+    look = ("attach-session", "-t", f"={name}", ";", "set-option", "destroy-unattached", "on")
+    done = subprocess.run(["tmux", "-u", "-L", SERVER, *look], env=_outside(), check=False)
     return done.returncode
 
 
-def _windows(crew: Crewroom, team: str) -> list[tuple[str, list[str]]]:
+def _windows(crew: Crewroom, team: str) -> list[tuple[str, str]]:
+    """Each as one line for a shell: of several words the outer tmux would take a `;` for the end of its own command."""
     found = ((record.member, crew.backends[record.backend].look_on(record)) for record in agents_of(crew, team))
-    return [(member, words) for member, words in found if words]
+    return [(member, shlex.join(words)) for member, words in found if words]
 
 
 def _tmux(*words: str) -> None:
