@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 PINNED = Path(__file__).with_name("programs.json")
 NPM_SECONDS = 240
 VERSION_SECONDS = 60
+FACTS = ("package", "version", "runs", "integrity")
 OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 
 
@@ -53,8 +55,11 @@ class Installed(NamedTuple):
 
 
 def pinned() -> dict[str, LabProgram]:
+    """Those for this machine: not every version was built for every kind."""
     said: dict[str, dict[str, Any]] = json.loads(PINNED.read_text())
-    return {name: LabProgram(name, **facts) for name, facts in said.items()}
+    here = f"{sys.platform}-{platform.machine()}"
+    found = {name: {**facts, **facts.get("elsewhere", {}).get(here, {})} for name, facts in said.items()}
+    return {name: LabProgram(name, **{key: facts[key] for key in FACTS}) for name, facts in found.items()}
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
