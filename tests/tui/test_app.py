@@ -113,7 +113,7 @@ def test_every_view_opens_on_a_real_team(sit):
                 ("5", "Waits for you"),
                 ("6", "Nothing is merged"),
             ),
-            *(("7", "Does each member know its work?"), ("8", "What happened"), ("9", "daemon"), ("?", "choose;")),
+            *(("7", "Does each member know its work?"), ("8", "What happened"), ("9", "daemon"), ("?", "choose a row")),
         ):
             await person.presses(key)
             await person.sees(seen)

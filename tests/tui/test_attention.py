@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, task
 
-from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, WORKING, attention, strip
+from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, UNHEARD, WORKING, attention, strip
 from atm.ui.views.team.seen import AskedSeen, LateSeen, LeadSeen, MergesSeen, OpenMerge, TeamSeen
 
 
@@ -21,7 +21,7 @@ def rows(seen: TeamSeen, group: str) -> list[tuple[str, str, str]]:
 def test_groups_come_in_the_order_of_who_must_act():
     found = [row.group for row in attention(LANTERN, NOW)]
     assert found == sorted(found, key=GROUPS.index)
-    assert {*found} == {*GROUPS}
+    assert {*found} == {*GROUPS} - {UNHEARD}
 
 
 def test_a_command_for_a_person_needs_you_and_says_how_long_it_waits_yet():
@@ -113,8 +113,18 @@ def test_of_whom_nothing_is_known_that_is_said():
             )
         ]
     )
-    assert rows(seen, IDLE) == [("unknown", "ann", "no sign of life is known")]
+    assert rows(seen, UNHEARD) == [("unknown", "ann", "no sign of life is known")]
     assert attention(seen, NOW)[0].right == "unknown"
+
+
+def test_who_waits_for_an_answer_is_told_of_once():
+    assert [row.group for row in attention(LANTERN, NOW) if row.who == "finch" and row.group != DONE] == [NEEDS]
+
+
+def test_what_somebody_did_long_ago_is_not_said_to_be_so_now():
+    seen = team(members=[member("ann", age=240)])
+    assert rows(seen, WORKING) == [("working", "ann", "was in a turn when it was last heard of")]
+    assert rows(team(members=[member("ann")]), WORKING) == [("working", "ann", "in a turn")]
 
 
 def test_done_is_merged_where_work_is_merged():

@@ -186,9 +186,32 @@ def test_the_longest_way_to_the_end():
     assert "longest way to the end: #6 → #12 → #14" in text_of(in_view(BOARD), 80, 40)
 
 
+def test_what_a_task_waits_for_may_wait_itself_and_that_is_said():
+    model = in_view(BOARD)
+    model.chosen[BOARD] = ("task", "14")
+    assert "waits for #12 Manual: incremental runs in CI (blocked, waits for #6 #7)" in text_of(model)
+
+
+def test_a_list_that_goes_on_says_how_much():
+    assert "↓ 11 more" in text_of(lantern())
+
+
+def test_in_the_graph_nothing_is_chosen_and_nothing_can_be_cancelled():
+    model = in_view(BOARD)
+    shown(model)
+    assert model.target is not None
+    assert "cancel" not in shown(in_view(BOARD, model, 2))[-3]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_way_to_the_keys_and_out_is_on_every_screen(view, columns):
+    assert "? keys   q leave" in shown(in_view(view, full(lantern())), columns)[-3]
+
+
 def test_columns_show_each_task_in_its_lane():
     lines = shown(in_view(BOARD, tab=1), 120, 40)
-    assert lines[3].split()[:9] == ["◌", "Blocked", "2", "○", "Ready", "1", "✎", "Planning", "1"]
+    assert lines[3].split()[:9] == ["◌", "2", "Blocked", "○", "1", "Ready", "✎", "1", "Planning"]
     assert "#12" in lines[5][:20]
     assert "#11 finch" in lines[5]
 
@@ -202,7 +225,7 @@ def test_the_rail_has_five_stops_and_says_how_the_last_is_known():
     lines = text_of(in_view(MAIL, full(lantern(), "Did you see it?")))
     assert "∅────────────●────────────●────────────●┄┄┄┄┄┄┄┄┄┄┄┄○" in lines
     assert "queued       written      surfaced     read         answered" in lines
-    assert "read: hook" in lines
+    assert "read: hook; no sign yet of: answered" in lines
 
 
 @proves("R004-tui-U1")
@@ -263,7 +286,8 @@ def test_the_filter_that_hides_rows_is_said():
     lines = shown(model)
     assert any("tern" in line for line in lines)
     assert not any("wren" in line for line in lines)
-    assert "filter  a:tern" in lines[-2]
+    assert lines[-2].startswith(" only what fits  a:tern ")
+    assert "esc filter off" in lines[-3]
 
 
 @proves("R002-19-01", "R002-27.3-15")

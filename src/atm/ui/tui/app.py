@@ -241,6 +241,10 @@ class Top(App[int]):
     def _tick(self) -> None:
         """Every second while somebody has to be quick; else ages may be a few seconds behind."""
         model = self.model
+        if model.armed and self._clock.now() > model.armed_until:
+            model.say(f"{model.armed} is forgotten, and nothing was done: press it twice within 2 s")
+            model.armed = ""
+            self.redraw()
         is_urgent = bool(model.armed or (model.seen is not None and model.seen.approvals))
         if is_urgent or monotonic() - self._drawn_at >= REST:
             self.redraw()

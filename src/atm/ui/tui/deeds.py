@@ -22,6 +22,7 @@ def offers(model: Model) -> list[KeyOffer]:
     """For the row that is chosen; the first with a command is the one whose command is shown."""
     made = _MADE.get(model.target[0]) if model.target is not None else None
     found = made(model.target[1], model.seen or TeamSeen("")) if made is not None and model.target is not None else []
+    found = [one for one in found if one.opens != model.view or one.opens in (APPROVALS, TEAMS)]
     return [*found, _ADD] if model.view == BOARD else found
 
 

@@ -60,6 +60,7 @@ LEAST_WITH_PREVIEW = 9
 MOST_CELLS = 40
 MOST_TYPED = 5
 STALE_SECONDS = 10.0
+LEAVING = (("?", "keys"), ("q", "leave"))
 RESERVED = 12
 """Columns of the head for the age of what is seen."""
 
@@ -94,6 +95,7 @@ class Screen:
 
 
 def draw(model: Model, columns: int, height: int) -> Screen:
+    model.columns = columns
     body = _settled(model)
     head, foot = _head(model, columns, height), _foot_height(height)
     typing = min(MOST_TYPED, 1 + model.typed.count("\n")) if model.typing is not None else 0
@@ -241,10 +243,20 @@ def _list(model: Model, body: Body, columns: int, room: int) -> list[Line]:
     top = min(model.top.get(model.view, 0), max(0, len(rows) - room))
     if chosen < top + 1:
         top = max(0, chosen - 1)
-    elif chosen >= top + room:
-        top = chosen - room + 1
+    last = chosen + _lines_of(rows, chosen)
+    if last >= top + room:
+        top = min(chosen, last - room + 1)
     model.top[model.view] = top
-    return [_row(model, row, columns) for row in rows[top : top + room]]
+    lines = [_row(model, row, columns) for row in rows[top : top + room]]
+    below = sum(bool(row.targets) for row in rows[top + room - 1 :])
+    if top + room < len(rows) and chosen < top + room - 1 and below:
+        lines[-1] = [(f" ↓ {below} more", DIM)]
+    return lines
+
+
+def _lines_of(rows: Sequence[ListRow], chosen: int) -> int:
+    """How many lines more the chosen one has: a card has three."""
+    return 2 if chosen < len(rows) and len(rows[chosen].targets) > 1 else 0
 
 
 def _row(model: Model, row: ListRow, columns: int) -> Line:
@@ -277,38 +289,32 @@ def _foot(model: Model, columns: int, height: int) -> list[Line]:
 
 def _keys(model: Model, found: Sequence[KeyOffer], columns: int) -> Line:
     if model.typing is not None:
-        return _fit_keys(
-            [
-                ("enter", "send" if model.typing.kind == "command" else "go"),
-                ("alt+enter", "new line"),
-                ("esc", "leave it"),
-            ],
-            columns,
-        )
+        is_text = model.typing.kind == "command"
+        more = [("alt+enter", "new line")] if is_text else []
+        return _fit_keys([("enter", "send" if is_text else "go"), *more, ("esc", "leave it")], columns)
     keys = [(f"{one.key} {one.key}" if one.is_twice else one.key, one.word) for one in found]
-    general = [
-        ("space", "peek"),
-        ("d", "diff"),
-        ("tab", "next part"),
-        ("esc", "back"),
-        ("/", "filter"),
-        (":", "go to"),
-        ("?", "keys"),
-        ("q", "leave"),
-    ]
+    general = [("space", "peek"), ("d", "diff"), ("tab", "next part"), ("/", "filter"), (":", "go to")]
     wanted = [pair for pair in general if pair[0] != "tab" or model.view in (BOARD, AGENT)]
     wanted = [pair for pair in wanted if pair[0] not in ("space", "d") or model.chosen_agent]
-    return _fit_keys([*keys, *wanted], columns)
+    if model.filter:
+        return _fit_keys([("esc", "filter off"), *keys, *wanted], columns, LEAVING)
+    return _fit_keys([*keys, ("esc", "back"), *wanted], columns, LEAVING)
 
 
-def _fit_keys(keys: Sequence[tuple[str, str]], columns: int) -> Line:
+def _fit_keys(keys: Sequence[tuple[str, str]], columns: int, always: Sequence[tuple[str, str]] = ()) -> Line:
+    """As many as there is room for; some of them always."""
     found: Line = [(" ", PLAIN)]
+    end = [piece for key, word in always for piece in _key(key, word)]
     for key, word in keys:
-        piece: Line = [(key, BOLD), (f" {word}   " if word else "   ", DIM)]
-        if width(found) + width(piece) - 3 > columns:
+        piece = _key(key, word)
+        if width(found) + width(piece) + width(end) - 3 > columns:
             break
         found += piece
-    return found
+    return [*found, *end]
+
+
+def _key(key: str, word: str) -> Line:
+    return [(key, BOLD), (f" {word}   " if word else "   ", DIM)]
 
 
 def _same_as(model: Model, found: Sequence[KeyOffer]) -> Line:
@@ -319,13 +325,15 @@ def _same_as(model: Model, found: Sequence[KeyOffer]) -> Line:
         return [(" runs  ", DIM), text(model.is_busy, MOVING), (" …", DIM)]
     if model.notice:
         return _notice(model)
+    if model.typing is not None and model.typing.offer is None:
+        return [(f" {model.typing.asks}", DIM)]
     typing = model.typing.offer if model.typing is not None else None
     offer = typing or next((one for one in found if one.command), None)
     if offer is None:
-        return [(" filter  ", DIM), text(model.filter)] if model.filter else []
+        return [(" only what fits  ", YOU), text(model.filter, YOU)] if model.filter else []
     team = model.team if len(model.teams) > 1 else ""
     shown: Line = [(" same as  ", DIM), text(spelled(offer, team))]
-    return [*shown, ("   filter  ", DIM), text(model.filter)] if model.filter else shown
+    return [(" only what fits  ", YOU), text(model.filter, YOU), (" ", PLAIN), *shown] if model.filter else shown
 
 
 def _armed(model: Model) -> Line:
@@ -344,9 +352,12 @@ def _notice(model: Model) -> Line:
 
 
 def _views(model: Model, columns: int) -> Line:
+    """By their digits; where there is no room for all names, the open one has its name."""
     gap = "  " if columns >= WIDE else " "
+    has_room = columns >= 2 + sum(len(view) + 3 for view in NUMBERED)
     found: Line = [(" ", PLAIN)]
     for at, view in enumerate(NUMBERED, 1):
         is_open = view == model.view
-        found += [(f"[{at} {view}]" if is_open else f"{at} {view}", BOLD if is_open else DIM), (gap, PLAIN)]
+        name = f"{at} {view}" if has_room or is_open else str(at)
+        found += [(f"[{name}]" if is_open else name, BOLD if is_open else DIM), (gap, PLAIN)]
     return found[:-1]

@@ -156,6 +156,8 @@ class Model:
     is_busy: str = ""
     """The command that runs just now."""
     ascii: bool = False
+    columns: int = 80
+    """Of the screen, as it was last drawn."""
     _rows: tuple[TeamSeen, float, list[AttentionRow]] | None = None
     is_whole: bool = False
     """Is what the chosen row is about in sight as a whole, as it was last drawn?"""
@@ -170,6 +172,8 @@ class Model:
     def target(self) -> Target | None:
         """What keys are about: what is open, or the chosen row."""
         opened = {AGENT: ("member", self.agent), TASK: ("task", self.task), THREAD: ("thread", self.thread)}
+        if self.view == BOARD and self.part == "graph":
+            return None  # nothing is chosen where nothing is marked
         return opened.get(self.view) or self.chosen.get(self.view)
 
     def attention(self) -> list[AttentionRow]:

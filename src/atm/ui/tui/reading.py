@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from time import monotonic
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import many_lines
+from atm.domain.errors import AtmError, NoSuchAgent
+from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.approvals.records import approval_json
 from atm.formats.files.dataclass_record import made_from
 from atm.services.crew.ending import agent_named
@@ -113,6 +113,9 @@ class TeamReader:
         try:
             record = agent_named(self.crew, team, command[1])
             return Fetched(page=Page(command, last_output(self.crew, record, int(command[-1])), at))
+        except NoSuchAgent:
+            said = f"atm did not start {one_line(command[1])}, so it cannot see what it says; look at its own terminal."
+            return Fetched(page=Page(command, [said], at))
         except (AtmError, OSError) as error:
             return Fetched(page=Page(command, [], at, str(error)))
 

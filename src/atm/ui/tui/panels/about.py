@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
+from atm.ui.tui.lines import BOLD, DIM, PLAIN, cut, ends, text, wrapped
 from atm.ui.views.approvals import exact
 from atm.ui.views.team.signs import YOU, sign, vendor
 from atm.ui.views.team.spans import left, since, span
@@ -166,7 +166,7 @@ def four_questions(one: MemberSeen, columns: int) -> list[Line]:
         look = sign(state)
         right = f"{source.partition(' (')[0]} {span(age)}".strip()
         start: Line = [(f" {look.mark} ", look.meaning), (f"{name:<6}", DIM), text(said)]
-        lines.append(ends(start, [text(right[:24], DIM)], columns))
+        lines.append(ends(start, [(cut(text(right)[0], 24), DIM)], columns))
     return lines
 
 
@@ -185,14 +185,18 @@ def _in_words(state: str) -> str:
     return {"pending": "ready", "completed": "done"}.get(state, state).replace("_", " ")
 
 
+def _where(task: TaskSeen) -> str:
+    """Its state, and what it waits for itself."""
+    waits = " ".join(f"#{id}" for id in task.blocked_by_open)
+    return f"{_in_words(task.state)}, waits for {waits}" if waits else _in_words(task.state)
+
+
 def why_it_waits(seen: TeamSeen, task: TaskSeen) -> list[str]:
     """In sentences; nothing for a task that waits for nobody."""
     said = []
     for id in task.blocked_by_open:
         other = seen.task(id)
-        said.append(
-            f"waits for #{id} {other.subject} ({_in_words(other.state)})" if other is not None else f"waits for #{id}"
-        )
+        said.append(f"waits for #{id} {other.subject} ({_where(other)})" if other is not None else f"waits for #{id}")
     if task.plan == "submitted":
         said.append(f"{task.owner or 'its agent'} waits for a yes to its plan")
     if task.needs:

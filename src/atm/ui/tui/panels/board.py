@@ -126,7 +126,7 @@ def _lane_heads(lanes: list[list[TaskSeen]], columns: int) -> Line:
     found: Line = [(" ", PLAIN)]
     for (state, name), lane in zip(COLUMNS, lanes, strict=True):
         look = sign("ready" if state == "pending" else state)
-        found.append((padded(f"{look.mark} {name} {len(lane)}", each - 1) + " ", look.meaning))
+        found.append((padded(f"{look.mark} {len(lane)} {name}", each - 1) + " ", look.meaning))
     return found
 
 
@@ -148,10 +148,9 @@ def _card_line(model: Model, cards: list[TaskSeen | None], line: int, columns: i
 
 def _card(task: TaskSeen, columns: int) -> list[str]:
     head = f"#{task.id} {text(task.owner or '')[0]}"
-    title = wrapped(text(task.subject)[0], columns, most=2)
     waits = f"waits for {' '.join('#' + id for id in task.blocked_by_open)}" if task.blocked_by_open else ""
-    rest = [*title, waits][:2] if len(title) == 1 else title
-    return [head, *rest, ""][:3]
+    title = wrapped(text(task.subject)[0], columns, most=1 if waits else 2)
+    return [head, *title, waits, ""][:3]
 
 
 # The graph.

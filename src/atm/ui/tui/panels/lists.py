@@ -6,7 +6,7 @@ from functools import partial
 
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, wrapped
-from atm.ui.tui.model import GAP, NUMBERED, Body, ListRow, fixed
+from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about, four_questions
 from atm.ui.tui.panels.agent import page_rows
 from atm.ui.views.team.signs import sign
@@ -188,28 +188,29 @@ def unreadable(model: Model) -> Body:
 
 
 KEY_WORDS = (
-    ("j k, arrows", "choose; Shift with arrows too"),
-    ("enter", "open what is chosen; in an agent: write to it"),
-    ("esc", "back; out of the line; away with the filter"),
-    ("space", "peek: the agent's last output, without leaving the list"),
-    ("1 … 9", "  ".join(f"{at} {view}" for at, view in enumerate(NUMBERED, 1))),
+    ("j k, arrows", "choose a row"),
+    ("enter, esc", "open it; back"),
+    ("space", "peek: what the agent said last"),
+    ("1 … 9", "the views at the bottom"),
     ("tab", "the next part of a view"),
-    ("m", "write to whoever is chosen; Enter sends, Alt+Enter or Ctrl+J begins a new line"),
-    ("a a", "approve, with two presses; x denies, X denies and says why"),
-    ("t, ctrl+t", "the board, and back"),
-    ("d", "what the agent has changed"),
-    ("!", "what goes wrong"),
+    ("m", "write to whoever is chosen; Enter sends, Alt+Enter begins a new line"),
+    ("r", "answer, reply, try again"),
+    ("a a", "approve: press a twice within 2 s"),
+    ("x, X", "deny; deny and say why"),
+    ("t, ctrl+t", "the board, and back; + adds a task, c remarks on one"),
+    ("d, !", "what an agent has changed; what goes wrong"),
+    ("n, o", "nudge an agent; sit down at its window"),
+    ("D D", "kill an agent, cancel a task; S S skips a merge"),
     ("/", "filter: words, s:state, a:agent"),
-    (":", "go to: a view, an agent, #task; also runs, sessions, teams"),
-    ("D, S", "kill, cancel, skip: two presses within 2 s"),
+    (":", "go to a view, an agent, #task; also runs, sessions, teams"),
     ("?, q", "these keys; leave"),
 )
 
 
-def keys(model: Model) -> Body:  # noqa: ARG001 - all views alike
+def keys(model: Model) -> Body:
     rows = [GAP]
     for key, said in KEY_WORDS:
-        lines = wrapped(said, 60)
+        lines = wrapped(said, max(20, model.columns - 17))
         rows += [fixed([(f"  {key if at == 0 else '':<13}", BOLD), (line, PLAIN)]) for at, line in enumerate(lines)]
-    rows += [GAP, fixed([("  Every key runs a command of atm, and the line above the views says which.", DIM)])]
+    rows += [GAP, fixed([("  Every key runs a command of atm; the foot says which.", DIM)])]
     return Body(rows, is_text=True)

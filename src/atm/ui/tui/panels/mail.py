@@ -35,17 +35,18 @@ def mail(model: Model) -> Body:
         return Body([fixed([(" …", DIM)])])
     found = [one for one in threads if fits(model.filter, "", " ".join(one.people), _words(one))]
     unread = sum(one.mail.unread or 0 for one in model.seen.members if one.is_human) if model.seen is not None else 0
-    head = ListRow(
-        lambda columns: ends(
-            [(" Conversations", BOLD), (f"  {len(found)}", DIM)], [(f"{unread} unread by you", DIM)], columns
-        )
-    )
+    head = ListRow(partial(_head, len(found), unread))
     if not threads:
         return Body([head, GAP, fixed([(" Nobody has written yet. Choose an agent with 1, then write with m", DIM)])])
     rows = [ListRow(partial(_row, one, model.now), (("thread", one.key),)) for one in found]
     chosen = next((one for one in found if model.target == ("thread", one.key)), None)
     about = (lambda columns: _shown(chosen.last, columns)) if chosen is not None else None
     return Body([head, *rows], about, 9)
+
+
+def _head(count: int, unread: int, columns: int) -> Line:
+    legend = f"   {'·'.join(JOURNEY)}" if columns >= 76 else ""
+    return ends([(" Conversations", BOLD), (f"  {count}{legend}", DIM)], [(f"{unread} unread by you", DIM)], columns)
 
 
 def _words(one: MailThread) -> str:
@@ -106,7 +107,8 @@ def _text_line(said: str, at: int, columns: int) -> Line:
 def _rail_line(one: MailSent, line: int, columns: int) -> Line:
     """Three lines: the stops, their names, their times. Where there is no room, the five dots and their names."""
     if columns < STOP * len(JOURNEY):
-        return [(f" {dots(one)}", PLAIN)] if line == 0 else []
+        named = [f"{sign} {state}" for sign, state in zip(dots(one), JOURNEY, strict=True)]
+        return [(" " + "  ".join((named[:3], named[3:], [])[line]), PLAIN)]
     stands = [one.stand(state) for state in JOURNEY]
     if line == 0:
         signs = [
@@ -136,5 +138,7 @@ def _evidence(one: MailSent, columns: int) -> Line:
     for state in reversed(JOURNEY):
         known = [journey[state] for journey in one.journeys.values() if state in journey]
         if known:
-            return [(f" {state}: ", DIM), (cut(text(known[-1].evidence)[0], columns - len(state) - 3), DIM)]
+            rest = ", ".join(JOURNEY[JOURNEY.index(state) + 1 :])
+            still = f"; no sign yet of: {rest}" if rest else ""
+            return [(cut(f" {state}: {text(known[-1].evidence)[0]}{still}", columns), DIM)]
     return []

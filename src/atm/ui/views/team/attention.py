@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
     from atm.ui.views.team.seen import AskedSeen, MemberSeen, OpenMerge, TaskSeen, TeamSeen
 
-NEEDS, PROBLEMS, WORKING, IDLE, DONE = "Needs you", "Problems", "Working", "Idle", "Done"
-GROUPS = (NEEDS, PROBLEMS, WORKING, IDLE, DONE)
+NEEDS, PROBLEMS, WORKING, IDLE, UNHEARD, DONE = "Needs you", "Problems", "Working", "Idle", "Unknown", "Done"
+GROUPS = (NEEDS, PROBLEMS, WORKING, IDLE, UNHEARD, DONE)
 
 GONE = ("offline", "dead", "gone")
+FRESH = 60.0
+"""Seconds for which a sign of life says what somebody does now."""
 BUSY = ("busy", "working", "active", "planning", "starting", "spawning", "shutting_down")
 
 
@@ -45,7 +47,7 @@ class AttentionRow:
 
 def attention(seen: TeamSeen, now: float) -> list[AttentionRow]:
     rows = [*_needs(seen, now), *_problems(seen, now)]
-    asking = {row.who.casefold() for row in rows if row.target[0] in ("approval", "member")}
+    asking = {row.who.casefold() for row in rows if row.group == NEEDS or row.target[0] == "member"}
     rows += [_member(one, seen) for one in seen.members if one.name.casefold() not in asking and not one.is_human]
     rows += [_done(one, seen) for one in reversed(seen.tasks) if one.state == "completed"]
     return sorted(rows, key=lambda row: GROUPS.index(row.group))
@@ -137,13 +139,19 @@ def _member(one: MemberSeen, seen: TeamSeen) -> AttentionRow:
     if is_busy:
         found = seen.task(task)
         word = "planning" if started == "planning" else "working"
-        text = found.subject if found is not None else "in a turn"
+        text = found.subject if found is not None else _turn(one)
         return _row(seen, WORKING, word, ("member", one.name), one.name, task, text, _age(one))
     if one.liveness == "online" or one.state == "idle":
         free = any(task.state == "pending" and not task.owner for task in seen.tasks)
         why = "a task is free to claim" if free else "nothing is free; mail wakes it"
         return _row(seen, IDLE, "idle", ("member", one.name), one.name, task, _rests(one, why), _age(one))
-    return _row(seen, IDLE, "unknown", ("member", one.name), one.name, task, "no sign of life is known", _age(one))
+    return _row(seen, UNHEARD, "unknown", ("member", one.name), one.name, task, "no sign of life is known", _age(one))
+
+
+def _turn(one: MemberSeen) -> str:
+    """Without a task: what it does is known as long as the sign of it is fresh."""
+    is_fresh = one.state_age_seconds is not None and one.state_age_seconds < FRESH
+    return "in a turn" if is_fresh else "was in a turn when it was last heard of"
 
 
 def _rests(one: MemberSeen, why: str) -> str:

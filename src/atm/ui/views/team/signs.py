@@ -75,4 +75,4 @@ def vendor(*known: str | None) -> tuple[str, str]:
             return VENDORS[name]
         if any(word in name for word in ("claude", "opus", "sonnet", "haiku")):
             return VENDORS["claude"]
-    return "--", "an agent of an unknown kind"
+    return "", "an agent of an unknown kind"
