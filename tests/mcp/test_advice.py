@@ -20,6 +20,7 @@ ADVISING = ("domain", "services/board", "services/mail", "services/team", "servi
 OF_THE_SHELL = (
     *("doctor", "cleanup", "teams", "config", "spool", "runtimes", "down"),
     *("session", "logs", "daemon", "tasks allow", "trust", "prime", "init", "run", "mcp"),
+    *("sync metrics", "sync diagnose"),
 )
 """Commands that no tool replaces: a person's, or about this machine."""
 

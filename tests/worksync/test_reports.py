@@ -84,7 +84,7 @@ def test_a_stale_report_by_the_command_brings_the_current_agenda(crew: Crew) -> 
     answer = crew.report("ann", "still_working", old, code=1)
     assert (answer["ok"], answer["reason"]) == (False, "stale_fingerprint")
     assert answer["currentAgendaFingerprint"] == crew.fingerprint("ann")
-    assert crew.label("ann") == "Needs sync"
+    until(lambda: crew.label("ann") == "Needs sync", LONG)  # once it has had a moment for its new mail
 
 
 def test_a_rejected_report_does_not_touch_a_lease_that_holds(crew: Crew) -> None:
@@ -179,7 +179,7 @@ def test_a_flag_proves_nobody_and_a_token_does(crew: Crew) -> None:
     words += ["--fingerprint", seen["agendaFingerprint"]]
     assert crew.atm(*words, code=1).json["reason"] == "identity_untrusted"
     assert crew.atm(*words, "--token", seen["reportToken"] + "x", code=1).json["reason"] == "invalid_report_token"
-    assert crew.label("ann") == "Needs sync"
+    until(lambda: crew.label("ann") == "Needs sync", LONG)
     assert crew.atm(*words, "--token", seen["reportToken"]).json["ok"] is True
     assert crew.label("ann") == "Working"
 

@@ -449,7 +449,8 @@ def test_a_briefing_has_the_block_of_the_seed(callers):
     assert (item["taskRef"], item["kind"]) == ("#1", "work")
     assert "secret" not in str(found)
     rest = {"notice", "member", "team", "lead", "unread", "work", "more_work", "claimable"}
-    assert set(found) == {*rest, "workSync"}
+    who = {"role", "source", "version", "daemon"}
+    assert set(found) == {*rest, *who, "workSync"}
 
 
 @proves("R002-13.1-31")
@@ -539,7 +540,8 @@ def test_the_report_takes_what_the_seed_says():
     assert kinds == {**dict.fromkeys(texts, "string"), "taskIds": "array"}
     assert properties["taskIds"]["items"] == {"type": "string"}
     assert properties["state"]["enum"] == ["still_working", "blocked", "caught_up"]
-    assert REPORT.input["required"] == ["from", "agendaFingerprint", "reportToken", "state"]
+    needed = ["from", "agendaFingerprint", "state"]  # the connection proves who reports: the token may be left out
+    assert REPORT.input["required"] == needed
     assert properties["from"]["description"] == "Your configured teammate name."
     assert "workSync briefing" in properties["reportToken"]["description"]
 
@@ -563,8 +565,9 @@ SAID: dict[str, Any] = {"from": "ann", "agendaFingerprint": "F", "reportToken": 
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({key: None} for key in ("from", "agendaFingerprint", "reportToken", "state")),
-        *({"state": "dancing"}, {"taskIds": "1"}, {"taskIds": [1]}, {"note": 7}, {"member": "bob"}),
+        *({key: None} for key in ("from", "agendaFingerprint", "state")),
+        *({"state": "dancing"}, {"taskIds": "1"}, {"taskIds": [True]}, {"taskIds": [None]}, {"note": ["x"]}),
+        *({"reportToken": ["T"]}, {"reportToken": True}, {"note": 1.5}, {"member": "bob"}),
     ],
 )
 def test_what_does_not_fit_the_schema_of_a_report_is_refused(wrong):
