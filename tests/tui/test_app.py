@@ -215,6 +215,18 @@ def test_with_several_teams_one_is_chosen_and_a_broken_one_breaks_only_itself(si
     sit(story, team="", view=TEAMS)
 
 
+def test_a_reader_that_breaks_is_said_and_the_picture_is_not_said_to_be_live(sit, reader, monkeypatch):
+    async def story(person: Sitting) -> None:
+        await person.sees("0 of 3 done")
+        monkeypatch.setattr(type(reader), "look", broken)
+        await person.sees("nothing is read any more: a bug")
+
+    def broken(self, team: str) -> None:
+        raise ValueError("a bug")
+
+    sit(story)
+
+
 def test_a_click_chooses_a_row(sit):
     async def story(person: Sitting) -> None:
         await person.sees("bob")

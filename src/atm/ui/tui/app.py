@@ -72,7 +72,8 @@ class Top(App[int]):
         self._watcher: threading.Thread | None = None
         self._drawn_at = 0.0
         self._is_waiting = False
-        self._asked: dict[object, tuple[float, int]] = {}
+        self._asked: dict[object, float] = {}
+        """What was asked for since the team changed last, and when."""
         self._hands = ThreadPoolExecutor(max_workers=2, thread_name_prefix="atm-top")
 
     def compose(self) -> ComposeResult:
@@ -116,7 +117,10 @@ class Top(App[int]):
                 self._tell(partial(self._looked, look))
 
         def watch() -> None:
-            self.reader.watch(team, go_on, told)
+            try:
+                self.reader.watch(team, go_on, told)
+            except Exception as error:  # noqa: BLE001 - ending in silence would leave an old picture that looks live
+                self._tell(partial(self._lost, f"nothing is read any more: {error}"))
 
         self._watcher = threading.Thread(target=watch, name="atm-top-watch", daemon=True)
         self._watcher.start()
@@ -128,6 +132,10 @@ class Top(App[int]):
             if self._reader is None:
                 self._reader = self._open_reader()
         return self._reader
+
+    def _lost(self, why: str) -> None:
+        self.model.trouble = why
+        self.redraw_soon()
 
     def _looked(self, look: TeamLook) -> None:
         model = self.model
@@ -179,17 +187,16 @@ class Top(App[int]):
     def _fetch(self) -> None:
         """What the view needs and was not asked for lately."""
         model, now = self.model, monotonic()
-        version = model.seen.version if model.seen is not None else 0
         if model.seen is None:
             return
         for part in parts_needed(model):
             if part not in self._asked:
-                self._asked[part] = now, version
+                self._asked[part] = now
                 self._hands.submit(self._bring, partial(self._read, model.team, part))
         for page in pages_needed(model, is_wide=self.size.width >= WIDE):
             asked = self._asked.get(page)
-            if asked is None or (page[0] == "peek" and now - asked[0] > REREAD):
-                self._asked[page] = now, version
+            if asked is None or (page[0] == "peek" and now - asked > REREAD):
+                self._asked[page] = now
                 self._hands.submit(self._bring, partial(self._page, model.team, page))
 
     def _read(self, team: str, part: str) -> Fetched:
@@ -199,7 +206,12 @@ class Top(App[int]):
         return self.reader.page(team, command)
 
     def _bring(self, read: Callable[[], Fetched]) -> None:
-        self._tell(partial(self._found, read()))
+        try:
+            found = read()
+        except Exception as error:  # noqa: BLE001 - what one view needs; the others are there all the same
+            self._tell(partial(self.model.say, f"cannot be shown: {error}", BROKEN))
+        else:
+            self._tell(partial(self._found, found))
 
     def _tell(self, work: Callable[[], None]) -> None:
         """From another thread. Nobody waits for it to be heard: the app may just be ending."""

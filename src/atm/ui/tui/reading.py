@@ -7,6 +7,7 @@ rest is there all the same.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -69,15 +70,17 @@ class TeamReader:
     snapshots: Snapshots
     crew: Crewroom
     eyes: Eyes = field(default_factory=Eyes)
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    """Threads take turns: what is kept of boards and books is for one reader at a time."""
 
     def look(self, team: str) -> TeamLook:
         """A team that is gone, or cannot be read, is a sentence and no end."""
         now = self.session.room.clock.now()
         try:
-            teams = self.snapshots.teams()
-            if not team:
-                return TeamLook(teams, at=now)
-            return TeamLook(teams, self.eyes.see(self.snapshots.of(team)), now)
+            with self.turn:
+                teams = self.snapshots.teams()
+                seen = self.eyes.see(self.snapshots.of(team)) if team else None
+            return TeamLook(teams, seen, now)
         except (AtmError, OSError) as error:
             return TeamLook([], at=now, trouble=str(error))
 
@@ -95,7 +98,8 @@ class TeamReader:
 
     def read(self, team: str, part: str) -> Fetched:
         try:
-            return Fetched(part, PARTS[part](self, team))
+            with self.turn:
+                return Fetched(part, PARTS[part](self, team))
         except (AtmError, OSError) as error:
             return Fetched(part, f"cannot be read: {error}")
 
@@ -111,7 +115,8 @@ class TeamReader:
 
     def _output(self, team: str, command: tuple[str, ...], at: float) -> Fetched:
         try:
-            record = agent_named(self.crew, team, command[1])
+            with self.turn:
+                record = agent_named(self.crew, team, command[1])
             return Fetched(page=Page(command, last_output(self.crew, record, int(command[-1])), at))
         except NoSuchAgent:
             said = f"atm did not start {one_line(command[1])}, so it cannot see what it says; look at its own terminal."
