@@ -26,6 +26,9 @@ from typing import Any, NamedTuple
 PINNED = Path(__file__).with_name("programs.json")
 NPM_SECONDS = 240
 VERSION_SECONDS = 60
+HERE = f"{sys.platform}-{platform.machine()}"
+MOST_MACHINES = ""
+"""What the table in the docs is about, and what ships with atm."""
 FACTS = ("package", "version", "runs", "integrity")
 OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 
@@ -54,11 +57,10 @@ class Installed(NamedTuple):
     bin: Path
 
 
-def pinned() -> dict[str, LabProgram]:
+def pinned(machine: str = HERE) -> dict[str, LabProgram]:
     """Those for this machine: not every version was built for every kind."""
     said: dict[str, dict[str, Any]] = json.loads(PINNED.read_text())
-    here = f"{sys.platform}-{platform.machine()}"
-    found = {name: {**facts, **facts.get("elsewhere", {}).get(here, {})} for name, facts in said.items()}
+    found = {name: {**facts, **facts.get("elsewhere", {}).get(machine, {})} for name, facts in said.items()}
     return {name: LabProgram(name, **{key: facts[key] for key in FACTS}) for name, facts in found.items()}
 
 

@@ -19,13 +19,13 @@ def test_a_row_is_a_sentence_with_spoken_units():
     assert said[0] == (
         "Command. kite, Codex, task 6. git push -u origin lantern/6-only-changed. 11:42 left, then denied."
     )
-    assert said[1] == "Question. finch, Gemini CLI, task 13. Should a missing #anchor fail the run?. waits 6 minutes."
+    assert said[1] == "Question. finch, Gemini CLI, task 13. Should a missing #anchor fail the run? Waits 6 minutes."
 
 
 def test_without_a_terminal_it_is_said_once(crew: Atm):
     said = crew("top", "--plain").out
     assert said.startswith("crew, ")
-    assert "1 needs you.\n1. Question. ann, task 3. which colour?. waits" in said
+    assert "1 needs you.\n1. Question. ann, task 3. which colour? Waits" in said
     assert "◆" not in said
 
 

@@ -132,5 +132,6 @@ def sentence(row: AttentionRow, seen: TeamSeen) -> str:
     right = row.right
     for short, spoken in UNITS:
         right = right.replace(short, spoken) if right.endswith(short) or short == " h " else right
-    end = f" {one_line(right)}." if right else ""
-    return f"{row.word.capitalize()}.{who} {one_line(row.text)}.{end}"
+    end = f" {one_line(right[:1].upper() + right[1:])}." if right else ""
+    said = one_line(row.text)
+    return f"{row.word.capitalize()}.{who} {said}{'' if said.endswith(('.', '?', '!')) else '.'}{end}"
