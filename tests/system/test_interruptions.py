@@ -147,3 +147,39 @@ def test_nothing_is_changed_for_whoever_does_not_listen():
     program = HEAD.replace("interruptions.listen()", "RealClock().sleep(0)\nprint(signal.getsignal(signal.SIGTERM))")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == f"{signal.SIG_DFL!s}\n"
+
+
+def test_a_signal_that_does_not_wake_the_system_call_ends_a_wait_for_input():
+    """One that came just before the call; here another thread takes it, which wakes the sleeper just as little."""
+    program = """
+mine, theirs = os.pipe()
+
+def take():
+    time.sleep(0.05)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=take).start()
+try:
+    interruptions.until_readable(open(mine))
+except KeyboardInterrupt as error:
+    print("interrupted", *error.args)
+"""
+    assert said(program) == ["interrupted 15"]
+
+
+def test_a_wait_for_input_ends_with_the_input_whatever_else_signals():
+    program = """
+mine, theirs = os.pipe()
+signal.signal(signal.SIGUSR1, lambda *_: print("noticed", flush=True))
+
+def write():
+    time.sleep(0.05)
+    strike(signal.SIGUSR1)
+    time.sleep(0.05)
+    os.write(theirs, b"x")
+
+threading.Thread(target=write).start()
+interruptions.until_readable(open(mine))
+print("read")
+"""
+    assert said(program) == ["noticed", "read"]

@@ -9,8 +9,13 @@ from _thread import get_ident
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
 
     from atm.formats.files.layout import Layout
+
+    class Readable(Protocol):
+        def fileno(self) -> int: ...
+
 
 GRACE = 2.0
 """Seconds that work may go on after somebody asked us to end: a write takes milliseconds, and waiting none of them."""
@@ -68,6 +73,31 @@ class Interruptions:
             self._is_waiting = self._always
             if kind is KeyboardInterrupt and error is not None and not error.args:
                 error.args = (self._last,)  # a library noticed ours, and raised its own
+
+    def until_readable(self, file: Readable) -> None:
+        """
+        Until there is something to read, or a signal. A plain read sleeps through the signal that came just before it:
+        Python looks for signals between its instructions, and the system wakes nobody who was not asleep yet.
+        """
+        with self:
+            if self._listener != get_ident():
+                return
+            import _signal
+            from select import select
+
+            woken, waker = os.pipe()
+            awaited: list[Readable | int] = [file, woken]
+            try:
+                os.set_blocking(waker, False)
+                before = _signal.set_wakeup_fd(waker)
+                try:
+                    while file not in select(awaited, [], [])[0]:
+                        os.read(woken, 4096)  # a signal that interrupts nobody
+                finally:
+                    _signal.set_wakeup_fd(before)
+            finally:
+                os.close(woken)
+                os.close(waker)
 
     def notice(self, number: int, _frame: object = None) -> None:
         """A signal has come: the moment at which we wait is now, or comes."""

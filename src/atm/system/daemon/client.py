@@ -16,6 +16,7 @@ from atm.formats.files.json_record import decode
 from atm.system.daemon.seat import Seat, find_running, is_free, take_seat
 from atm.system.files.disk import make_private, open_private
 from atm.system.files.processes import began, process_is_alive
+from atm.system.machine import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,11 +94,24 @@ def listen(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain
     with line:
         line.sendall(encode_request(Request("events", fields, "1")))
         line.settimeout(None)
-        with line.makefile("rb") as lines:
-            while data := lines.readline(LONGEST + 1):
-                result = _result(data)
-                if isinstance(result, dict):
-                    yield result
+        for data in _lines(line):
+            result = _result(data)
+            if isinstance(result, dict):
+                yield result
+
+
+def _lines(line: socket.socket) -> Iterator[bytes]:
+    """Until it is closed, or says more than a line may hold."""
+    kept = b""
+    while len(kept) <= LONGEST:
+        interruptions.until_readable(line)
+        part = line.recv(65_536)
+        if not part:
+            break
+        *whole, kept = (kept + part).split(b"\n")
+        yield from whole
+    if kept:
+        yield kept  # which is no answer, and is said to be none
 
 
 def _connect(running: RunningDaemon, seconds: float) -> socket.socket:

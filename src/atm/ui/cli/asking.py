@@ -20,6 +20,7 @@ def said_yes_to(words: str) -> bool:
     """What it is about, and the question. Whoever says anything else has said no."""
     sys.stderr.write(f"{words} [y/N] ")
     sys.stderr.flush()
+    interruptions.until_readable(sys.stdin)
     with interruptions:
         said = sys.stdin.readline()
     return said.strip().casefold() in ("y", "yes")

@@ -65,6 +65,7 @@ def _typed(question: str) -> str:
     _forget_what_was_typed()
     sys.stdout.write(question)
     sys.stdout.flush()
+    interruptions.until_readable(sys.stdin)
     with interruptions:
         line = sys.stdin.readline()
     return line.strip() if line else "quit"

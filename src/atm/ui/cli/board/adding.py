@@ -143,6 +143,7 @@ def read_text(name: str) -> str:
         if name == "-":
             if sys.stdin is None:
                 raise BadTask("standard input is closed", "name a file, or pipe the text in")
+            interruptions.until_readable(sys.stdin)
             with interruptions:
                 data = sys.stdin.buffer.read(LARGEST_PLAN + 1)
         else:

@@ -180,6 +180,7 @@ def _piped() -> str:
         raise UsageError(
             "standard input is closed, so there is no text in it", "pipe the text in, or give it as a word"
         )
+    interruptions.until_readable(sys.stdin)
     with interruptions:
         data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
     if len(data) > LARGEST_TEXT:
