@@ -16,7 +16,7 @@ from tests.mcp.conftest import run, until
 from tests.mcp.served import ACCEPT, Served, hello
 
 from atm.domain.access import AccessToken
-from atm.ui.mcp.http import patience as http_patience
+from atm.ui.http import patience as http_patience
 from atm.ui.mcp.http import serve as http
 from atm.ui.mcp.http import sessions as http_sessions
 from atm.ui.mcp.http.gate import Gate
