@@ -46,7 +46,7 @@ ADD = KeyOffer("+", "add", ("tasks", "add", "--", ANSWER), asks="title of the ne
 
 
 def _approval(id: str, _: TeamSeen) -> list[KeyOffer]:
-    no = "--reason", "a person said no at the screen"
+    no = "--reason", "a person said no"
     return [
         KeyOffer("a", "approve", ("approvals", "approve", id), is_twice=True),
         KeyOffer("x", "deny", ("approvals", "deny", id, *no)),
@@ -91,7 +91,7 @@ def _task(id: str, seen: TeamSeen) -> list[KeyOffer]:
     made.append(KeyOffer("c", "comment", ("tasks", "comment", id, "--", ANSWER), asks=f"remark on #{id}"))
     if task.state not in ("completed", "cancelled"):
         made.append(
-            KeyOffer("D", "cancel", ("tasks", "cancel", id, "--reason", "cancelled at the screen"), is_twice=True)
+            KeyOffer("D", "cancel", ("tasks", "cancel", id, "--reason", "cancelled by a person"), is_twice=True)
         )
     return made
 
