@@ -11,11 +11,14 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, NotAllowed
+from atm.formats.daemon.control_line import BadLine
+from atm.services.team.standing import check_person
 from atm.teamd.loops import in_thread
 from atm.ui.cli.session import Session
 from atm.ui.http.serving import HOST, listen
 from atm.ui.web.doors import HUMAN, OBSERVER, REST_SECONDS, Doors, Visitor
+from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
     import socket
@@ -86,7 +89,7 @@ class WebHost:
             case "web-state":
                 return {**self.facts(), "problem": self._problem}
             case "web-invite":
-                return self._invite(request)
+                return await self._invite(request)
             case _:
                 was = self._state
                 self._closing = asyncio.ensure_future(self.stop())  # it may take longer than an answer may
@@ -102,19 +105,32 @@ class WebHost:
             self._serving = asyncio.ensure_future(self._serve(wanted))
         return {"state": self._state, "port": self._port or None}
 
-    def _invite(self, request: Request) -> Plain:
+    async def _invite(self, request: Request) -> Plain:
+        role = OBSERVER if request.text("role") == OBSERVER else HUMAN
+        if role == HUMAN:
+            await in_thread(lambda: self._check_is_person(request))
         if self._doors is None or self._state != OPEN:
-            raise AtmError("the page is not open", "type `atm web` again")
+            raise BadLine("page-closed", "the page is not open; type `atm web` again", request.id)
         given = request.fields.get("environment")
         said = given if isinstance(given, dict) else {}
         visitor = Visitor(
-            OBSERVER if request.text("role") == OBSERVER else HUMAN,
+            role,
             request.text("person"),
             request.text("folder"),
             {key: value for key, value in said.items() if key in SPEAKER and isinstance(value, str)},
         )
         self._seen_at = asyncio.get_running_loop().time()
         return {"url": f"http://{HOST}:{self._port}/login#{self._doors.invite(visitor)}", "port": self._port}
+
+    def _check_is_person(self, request: Request) -> None:
+        """`atm web` has looked already; an agent may ask us without it."""
+        assert self._facts is not None
+        room = build_room(self._facts.layout)
+        room.acting_pid = request.pid
+        try:
+            check_person(room, "open the page")
+        except NotAllowed as error:
+            raise BadLine("not-allowed", str(error), request.id) from None
 
     # Serving.
 
