@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -61,8 +60,8 @@ class WebApp:
         self._run = run
         self._files = page_files()
         self._streams: dict[str, TeamStream] = {}
-        self._open = 0
         self._deeds = asyncio.Semaphore(2)
+        self._sending: set[EventStream] = set()
 
     def asgi(self) -> Starlette:
         answers: dict[str, Callable[[Request], Awaitable[Response]]] = {
@@ -78,7 +77,12 @@ class WebApp:
 
     @property
     def listeners(self) -> int:
-        return self._open
+        return len(self._sending)
+
+    def close(self) -> None:
+        """Whoever listens is told that this is the end."""
+        for one in [*self._sending]:
+            one.end()
 
     # Files.
 
@@ -129,11 +133,11 @@ class WebApp:
         return Response(await (await self._stream(request)).whole(), media_type="application/json")
 
     async def do_events(self, request: Request) -> Response:
-        if self._open >= MOST_STREAMS:
+        if len(self._sending) >= MOST_STREAMS:
             raise Refused(503, "too many pages are open", "close some")
         stream = await self._stream(request)
         after = request.headers.get("last-event-id") or request.query_params.get("after") or ""
-        return EventStream(stream, after[:LONGEST_WORD], self._reader.session.room.clock.now, self._count)
+        return EventStream(stream, after[:LONGEST_WORD], self._reader.session.room.clock.now, self._sending)
 
     async def do_read(self, request: Request) -> Response:
         team, what = await self._team(request), request.path_params["what"]
@@ -220,14 +224,6 @@ class WebApp:
             reader = self._reader
             self._streams[team] = TeamStream(reader.session.layout, team, lambda: reader.whole(team), self._run)
         return self._streams[team]
-
-    @contextlib.contextmanager
-    def _count(self) -> Any:
-        self._open += 1
-        try:
-            yield
-        finally:
-            self._open -= 1
 
 
 def _guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:

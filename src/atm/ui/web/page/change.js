@@ -1,0 +1,52 @@
+// What the server tells of a team, and how a change is worked into it. Pure: what did not change stays the same object,
+// so that rows which show it need not be drawn again.
+
+/**
+ * @typedef {{version: string, now: number, snapshot: object, rows: object[], cells: Object<string, string>,
+ *   counts: {needs: number, problems: number}, got: number, baseNow: number}} Whole
+ */
+
+/** @returns {Whole|null} null if the change is not about what we have: then the whole is fetched again */
+export function applied(whole, change, got = Date.now()) {
+  if (!whole || change.from !== whole.version) return null;
+  const snapshot = { ...whole.snapshot, ...(change.snapshot ?? {}) };
+  snapshot.tasks = list(whole.snapshot.tasks ?? [], change.tasks, "id");
+  snapshot.members = list(whole.snapshot.members ?? [], change.members, "name");
+  return {
+    version: change.version, now: change.now, baseNow: change.now, got, snapshot,
+    rows: change.rows ? kept(whole.rows, change.rows) : whole.rows,
+    cells: cells(whole.cells, change.cells),
+    counts: change.counts ?? whole.counts,
+  };
+}
+
+function list(before, change, key) {
+  if (!change) return before;
+  const gone = new Set(change.gone ?? []);
+  const changed = new Map((change.changed ?? []).map((one) => [one[key], one]));
+  if (!gone.size && !changed.size && !change.order) return before;
+  const now = new Map();
+  for (const one of before) if (!gone.has(one[key])) now.set(one[key], one);
+  for (const [id, one] of changed) now.set(id, one);
+  return change.order ? change.order.map((id) => now.get(id)).filter(Boolean) : [...now.values()];
+}
+
+export const rowKey = (row) => `${row.group}\u0000${row.word}\u0000${row.target.join("\u0000")}\u0000${row.who}`;
+
+/** A row that says the same as before stays the same object. */
+function kept(before, rows) {
+  const known = new Map(before.map((row) => [rowKey(row), row]));
+  return rows.map((row) => {
+    const old = known.get(rowKey(row));
+    return old && JSON.stringify(old) === JSON.stringify(row) ? old : row;
+  });
+}
+
+function cells(before, change) {
+  if (!change || !Object.keys(change).length) return before;
+  const now = { ...before };
+  for (const [id, word] of Object.entries(change)) {
+    if (word === null) delete now[id]; else now[id] = word;
+  }
+  return now;
+}

@@ -1,0 +1,43 @@
+// Keys, the same as on the screen where both have them. None works while somebody types, or with Ctrl, Alt or Cmd.
+
+import { NUMBERED, path } from "./route.js";
+
+const isTyping = (target) => target.matches?.("input, textarea, select, [contenteditable]") && !(target.type === "range" || target.type === "checkbox");
+
+/** Rows that can be chosen with j and k, in the order in which they stand. */
+const rows = () => [...document.querySelectorAll("#main [data-row]")].filter((one) => one.checkVisibility?.() ?? true);
+
+function step(by) {
+  const all = rows();
+  if (!all.length) return;
+  const at = all.findIndex((one) => one.contains(document.activeElement));
+  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+/** Presses a button of the view that is marked for this key, if it is there and may be pressed. */
+function press(name) {
+  const button = [...document.querySelectorAll(`#main [data-press="${name}"] button, #main button[data-press="${name}"]`)].find((one) => !one.disabled);
+  button?.click();
+}
+
+/** @param {{route: () => {team: string}, go: (path: string) => void, toggleKeys: () => void}} page */
+export function listen({ route, go, toggleKeys }) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (isTyping(event.target)) { if (event.key === "Escape") event.target.blur(); return; }
+    if (document.querySelector("dialog[open]") && event.key !== "?") return;
+    const { team } = route();
+    if (/^[1-9]$/.test(event.key) && team) go(path(team, NUMBERED[Number(event.key) - 1]));
+    else if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "?") toggleKeys();
+    else if (event.key === "!" && team) go(path(team, "problems"));
+    else if (event.key === "/") document.querySelector("#main [data-filter]")?.focus();
+    else if (event.key === "m") document.querySelector("#main [data-write]")?.focus();
+    else if (event.key === "a" || event.key === "x" || event.key === "n") press(event.key);
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,244 @@
+// What the page knows: who looks, which teams there are, the team that is open, and whether anybody answers.
+// One value; parts ask for it and are drawn anew when it changes.
+
+import { get, post, Refused, teamPath } from "./api.js";
+import { applied } from "./change.js";
+import { Stream } from "./stream.js";
+import { useEffect, useState } from "./view.js";
+
+/** state: `starting`, `in`, `out` (no login), `nobody` (no answer at the start) */
+export const world = {
+  state: "starting", why: null, hello: null, teams: null, team: "", whole: null, gone: false, missing: null,
+  isLive: true, downSince: null, again: 0, notice: null,
+};
+const watchers = new Set();
+let stream = null;
+
+export function changed(news = {}) {
+  Object.assign(world, news);
+  for (const watcher of [...watchers]) watcher();
+}
+
+/** Draws the part that asks anew whenever the world changes. */
+export function useWorld() {
+  const [, set] = useState(0);
+  useEffect(() => {
+    const watcher = () => set((n) => n + 1);
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
+  }, []);
+  return world;
+}
+
+/** Seconds, as the server's clock says; it stands still while nobody answers. */
+export function now() {
+  const { whole, isLive, downSince } = world;
+  const here = isLive ? Date.now() : downSince ?? Date.now();
+  return whole ? whole.now + (here - whole.got) / 1000 : here / 1000;
+}
+
+// Signing in.
+
+export async function begin() {
+  const key = location.pathname === "/login" ? location.hash.slice(1) : "";
+  if (location.pathname === "/login") history.replaceState(null, "", "/"); // at once: the key is in no history, no title
+  try {
+    if (key) await post("/api/login", { key });
+    await hello();
+  } catch (error) {
+    await refused(error, Boolean(key));
+  }
+}
+
+/** A link that was used up may be one's own: whoever is signed in already goes on. */
+async function refused(error, hadKey) {
+  if (!(error instanceof Refused)) throw error;
+  if (hadKey && error.status) {
+    try { return await hello(); } catch { /* not signed in: the reason is that of the link */ }
+  }
+  changed(error.status ? { state: "out", why: error } : { state: "nobody", why: error });
+}
+
+async function hello() {
+  const [said, teams] = await Promise.all([get("/api/hello"), get("/api/teams")]);
+  changed({ state: "in", hello: said, teams: teams.teams ?? [], why: null });
+}
+
+export async function leave() {
+  try { await post("/api/logout"); } catch { /* signed out or not, the page shows nothing any more */ }
+  closeTeam();
+  changed({ state: "out", why: null, hello: null, teams: null, whole: null });
+}
+
+export async function readTeams() {
+  try { changed({ teams: (await get("/api/teams")).teams ?? [] }); } catch (error) { signedOut(error); }
+}
+
+export const mayAct = () => world.hello?.role === "human";
+
+/** A login that ended meanwhile. */
+export function signedOut(error) {
+  if (!(error instanceof Refused) || error.status !== 401) return false;
+  closeTeam();
+  changed({ state: "out", why: null, hello: null });
+  return true;
+}
+
+// One team.
+
+export function openTeam(team) {
+  if (team === world.team) return;
+  closeTeam();
+  changed({ team, whole: null, gone: false, missing: null, isLive: true, downSince: null });
+  if (!team) return;
+  fetchWhole(team);
+  stream = new Stream(team, {
+    event: (kind, data) => heard(team, kind, data),
+    up: () => { if (!world.isLive) changed({ isLive: true, downSince: null }); },
+    down: (again) => changed({ isLive: false, downSince: world.downSince ?? Date.now(), again }),
+    version: () => world.whole?.version ?? "",
+    refused: () => get("/api/hello").catch(signedOut),
+  });
+}
+
+function closeTeam() {
+  stream?.end();
+  stream = null;
+  world.team = "";
+}
+
+export const tryNow = () => stream?.now();
+
+let fetching = "";
+async function fetchWhole(team) {
+  if (fetching === team) return;
+  fetching = team;
+  try {
+    const said = await get(teamPath(team));
+    if (world.team === team) take(said);
+  } catch (error) {
+    if (!signedOut(error) && world.team === team && error.status === 404) changed({ missing: error });
+  } finally { fetching = ""; }
+}
+
+/** Versions are `r7-12`: what is older than what we have came late, on another way. */
+const isOlder = (said, whole) => {
+  const [, run, count] = /^(.*)-(\d+)$/.exec(said) ?? [], [, hadRun, hadCount] = /^(.*)-(\d+)$/.exec(whole) ?? [];
+  return run !== undefined && run === hadRun && Number(count) < Number(hadCount);
+};
+
+function take(said) {
+  if (world.whole && isOlder(said.version, world.whole.version)) return;
+  changed({ whole: { ...said, rows: said.rows ?? [], cells: said.cells ?? {}, counts: said.counts ?? {}, got: Date.now(), baseNow: said.now }, missing: null });
+}
+
+function heard(team, kind, data) {
+  if (team !== world.team) return;
+  if (kind === "snapshot") take(data);
+  else if (kind === "gone") changed({ gone: true });
+  else if (kind === "beat") { if (world.whole) { world.whole.now = data.now; world.whole.got = Date.now(); } }
+  else if (kind === "change" && world.whole?.version !== data.version) {
+    const next = applied(world.whole, data);
+    if (next) changed({ whole: next });
+    else fetchWhole(team);
+  }
+}
+
+// Doing something.
+
+/** Asks the server to run the command that an offer shows, and says what came of it. */
+export async function doDeed(kind, id, offer, text = "") {
+  changed({ notice: { command: offer.command, state: "runs" } });
+  try {
+    const said = await post(teamPath(world.team, "/deeds"), { kind, id, deed: offer.deed, text });
+    changed({ notice: { command: said.command ?? offer.command, state: said.code ? "failed" : "done", said: said.said ?? "" } });
+    return !said.code;
+  } catch (error) {
+    if (!signedOut(error)) changed({ notice: { command: error.command || offer.command, state: "failed", said: error.message, remedy: error.remedy } });
+    return false;
+  }
+}
+
+// Reading what is not in the snapshot.
+
+const kept = new Map();
+const MOST_KEPT = 60;
+
+/**
+ * What a command of atm prints, read again when the team changes, at most every two seconds.
+ * @returns {{value: any, command: string, at: number|null, error: Refused|null, reload: () => void}}
+ */
+export function useRead(what, id = "", { every = 0, team = world.team, isOn = true } = {}) {
+  const key = `${team}\u0000${what}\u0000${id}`;
+  const [, set] = useState(0);
+  const version = world.whole?.version;
+  useEffect(() => {
+    if (!isOn || !team) return undefined;
+    let isHere = true, timer = 0;
+    const read = async () => {
+      try {
+        const said = await get(teamPath(team, `/read/${what}${id === "" ? "" : `?id=${encodeURIComponent(id)}`}`));
+        keep(key, { ...said, error: null, got: Date.now() });
+      } catch (error) {
+        if (signedOut(error)) return;
+        keep(key, { ...(kept.get(key) ?? {}), error, got: Date.now() });
+      }
+      if (!isHere) return;
+      set((n) => n + 1);
+      if (every) timer = setTimeout(read, every);
+    };
+    const age = Date.now() - (kept.get(key)?.got ?? 0);
+    timer = setTimeout(read, age > 2000 ? 0 : 2000 - age);
+    return () => { isHere = false; clearTimeout(timer); };
+  }, [key, isOn, every ? 0 : version]);
+  const found = kept.get(key);
+  return { value: found?.value ?? null, command: found?.command ?? "", at: found?.at ?? null, error: found?.error ?? null };
+}
+
+function keep(key, value) {
+  kept.delete(key);
+  kept.set(key, value);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+}
+
+/** What can be done with one thing. */
+export function useOffers(kind, id, isOn = true) {
+  const [found, set] = useState({ key: "", offers: [] });
+  const key = `${kind}\u0000${id}`, version = world.whole?.version;
+  useEffect(() => {
+    if (!isOn || !id || !mayAct()) return undefined;
+    let isHere = true;
+    get(teamPath(world.team, `/offers?kind=${encodeURIComponent(kind)}&id=${encodeURIComponent(id)}`))
+      .then((said) => { if (isHere) set({ key, offers: said.offers ?? [] }); }, signedOut);
+    return () => { isHere = false; };
+  }, [key, version, isOn]);
+  return found.key === key ? found.offers : [];
+}
+
+/** Once, without the stream: marks of the replay, and the like. */
+export function useOnce(path, isOn = true) {
+  const [found, set] = useState({ path: "", value: null, error: null });
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let isHere = true;
+    get(path).then((value) => { if (isHere) set({ path, value, error: null }); },
+      (error) => { if (isHere && !signedOut(error)) set({ path, value: null, error }); });
+    return () => { isHere = false; };
+  }, [path, isOn]);
+  return found.path === path ? found : { ...found, isOld: true };
+}
+
+// The clock.
+
+const tickers = new Set();
+setInterval(() => { for (const ticker of tickers) ticker(); }, 1000);
+
+/** Draws the part that asks anew every second. */
+export function useTick() {
+  const [, set] = useState(0);
+  useEffect(() => {
+    const ticker = () => set((n) => n + 1);
+    tickers.add(ticker);
+    return () => tickers.delete(ticker);
+  }, []);
+}

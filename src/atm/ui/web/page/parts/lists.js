@@ -1,0 +1,56 @@
+// Long lists are drawn as far as somebody looks; the rest is one press away. What is read is not moved.
+
+import { html, useMemo, useRef, useState } from "../view.js";
+import { many } from "../spans.js";
+
+/** The first of a list, and a button for more. `inside`: what the list consists of: `li`, `tr` or `span`. */
+export function Some({ of, first = 60, step = 200, draw, what = "more", inside = "li" }) {
+  const [most, set] = useState(first);
+  const rest = of.length - most;
+  const button = () => html`<button type="button" class="btn quiet" onClick=${() => set(most + step)}>Show ${Math.min(step, rest)} of ${rest.toLocaleString("en")} ${what}</button>`;
+  const more = () => (inside === "tr" ? html`<tr key="more"><td colspan="9">${button()}</td></tr>` : inside === "span" ? html`<span key="more">${button()}</span>` : html`<li key="more" class="more">${button()}</li>`);
+  return html`${of.slice(0, most).map(draw)}${rest > 0 && more()}`;
+}
+
+/**
+ * While the pointer or the focus is in a list, its rows keep their places: new ones wait, and those that are gone stay,
+ * marked. A press must hit what was aimed at.
+ */
+export function useHeld(rows, keyOf) {
+  const [isIn, set] = useState(false);
+  const held = useRef([]);
+  const shown = useMemo(() => {
+    const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+    if (!isIn) return rows.map((row) => ({ key: keyOf(row), row, isGone: false }));
+    return held.current.map(({ key, row }) => ({ key, row: byKey.get(key) ?? row, isGone: !byKey.has(key) }));
+  }, [rows, isIn]);
+  held.current = shown;
+  const keys = new Set(shown.map(({ key }) => key));
+  const waiting = isIn ? rows.filter((row) => !keys.has(keyOf(row))).length : 0;
+  return { shown, waiting, on: { onPointerEnter: () => set(true), onPointerLeave: () => set(false) } };
+}
+
+/** Words, `s:` a state, `a:` somebody: the same filter as on the screen. */
+export function fits(filter) {
+  const words = filter.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return (fields) => words.every((one) => {
+    if (one.startsWith("s:")) return String(fields.state ?? "").toLowerCase().replaceAll("_", " ").includes(one.slice(2));
+    if (one.startsWith("a:")) return String(fields.who ?? "").toLowerCase().includes(one.slice(2));
+    return String(fields.text ?? "").toLowerCase().includes(one);
+  });
+}
+
+export const Filter = ({ value, set, hint = "Filter: words, s:state, a:agent" }) => html`<input class="field filter" type="search" data-filter aria-label="Filter" placeholder=${hint} value=${value} onInput=${(event) => set(event.currentTarget.value)} />`;
+
+/** A group keeps its place when it is empty, in one line. */
+export function Group({ title, count, note, id, children, none }) {
+  return html`<section class="group" id=${id}><header><h2>${title}</h2><span class="count">${count}</span>${note && html`<span class="note">${note}</span>`}</header>${count ? children : html`<p class="none-line dim m">${none}</p>`}</section>`;
+}
+
+export const countNote = (waiting) => waiting ? `${many(waiting, "new row")} when the pointer leaves` : "";
+
+/** Where a value is not read yet, or could not be. */
+export function Unread({ of, what }) {
+  if (of.error) return html`<div class="pad"><p><span class="st st-broken sm">${of.error.message}</span></p><p class="dim m">${of.error.remedy}</p></div>`;
+  return html`<p class="pad dim m">Reading ${what}…</p>`;
+}

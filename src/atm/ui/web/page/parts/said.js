@@ -1,0 +1,51 @@
+// Texts of others: text nodes in `<bdi>`, never markup. What would not be seen is shown as a tag.
+
+import { pieces, plain } from "../hidden.js";
+import { html, useState } from "../view.js";
+
+const drawn = (text, isStrict) => pieces(text, isStrict).map((one) => (typeof one === "string" ? one
+  : html`<span class="ctl" title="control character, made visible">${one.tag}</span>`));
+
+const MOST_NAME = 120;
+
+/** A name or an id. */
+export function Name({ text }) {
+  const said = String(text ?? "");
+  return html`<bdi title=${said.length > 24 ? plain(said) : undefined}>${drawn(said.slice(0, MOST_NAME), true)}${said.length > MOST_NAME ? "…" : ""}</bdi>`;
+}
+
+/** One line, cut where it is too long; the whole is the title. */
+export function Line({ text, most = 280 }) {
+  const said = String(text ?? "").replaceAll(/\s+/g, " ");
+  return html`<bdi title=${said.length > 60 ? plain(said, 600) : undefined}>${drawn(said.slice(0, most))}${said.length > most ? "…" : ""}</bdi>`;
+}
+
+/** Several lines. What is very long is cut until somebody wants all of it. */
+export function Said({ text, most = 4000 }) {
+  const [isAll, all] = useState(false);
+  const said = String(text ?? ""), isCut = said.length > most && !isAll;
+  return html`<bdi class="many">${drawn(isCut ? said.slice(0, most) : said)}</bdi>${isCut &&
+    html`… <button type="button" class="btn quiet" onClick=${() => all(true)}>Show all ${said.length.toLocaleString("en")} characters</button>`}`;
+}
+
+/** What an agent claims. */
+export const Quote = ({ text, by, most }) => html`“<${Said} text=${text} most=${most} />”${by && html` <span class="dim">said by <${Name} text=${by} /></span>`}`;
+
+const MOST_ARGS = 600;
+
+/** A command, whole: it breaks between its arguments, and what would not be seen in it is a tag. */
+export function Command({ text, isBig = false, children }) {
+  const said = String(text ?? ""), args = said.split(" ");
+  const shown = args.length > MOST_ARGS ? drawn(said, true)
+    : args.map((arg, at) => html`${at ? " " : ""}<span class="arg">${drawn(arg, true)}</span>`);
+  return html`<code class=${isBig ? "cmd big" : "cmd"} dir="ltr" tabindex=${isBig ? "0" : undefined}>${shown}${children}</code>`;
+}
+
+/** A path, which breaks between its folders. */
+export function Path({ text }) {
+  const bits = String(text ?? "").split(/(?<=\/)/).slice(0, 80);
+  return html`<bdi class="path">${bits.map((bit) => html`<span class="bit">${drawn(bit, true)}</span>`)}</bdi>`;
+}
+
+/** The command that does the same as a button. It is ours, but names of others stand in it. */
+export const Same = ({ command, wide }) => command ? html`<span class=${wide ? "same wide" : "same"}><bdi>${drawn(command, true)}</bdi></span>` : null;

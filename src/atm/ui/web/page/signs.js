@@ -1,0 +1,63 @@
+// One shape, one word, one of five meanings for each state; the same as `atm.ui.views.team.signs`. Never colour alone.
+
+/** word → [shape, meaning] */
+const SIGNS = {
+  command: ["you", "you"], question: ["you", "you"], mail: ["you", "you"], merge: ["you", "you"], you: ["you", "you"],
+  plan: ["plan", "you"], planning: ["plan", "rest"],
+  stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], trouble: ["problem", "broken"],
+  unreadable: ["problem", "broken"], late: ["problem", "broken"], stopped_early: ["problem", "broken"],
+  conflict: ["conflict", "broken"], conflict_detected: ["conflict", "broken"], collides: ["conflict", "broken"],
+  failed: ["failed", "broken"], unreachable: ["failed", "broken"], denied: ["failed", "broken"], expired: ["failed", "broken"], error: ["failed", "broken"],
+  working: ["working", "moving"], in_progress: ["working", "moving"], resolved: ["working", "moving"], starting: ["working", "moving"], running: ["working", "moving"], active: ["working", "moving"],
+  merging: ["working", "proven"], review: ["review", "moving"],
+  idle: ["idle", "rest"], ready: ["ready", "rest"], pending: ["ready", "rest"], queued: ["ready", "rest"], online: ["ready", "rest"], waiting: ["you", "you"],
+  blocked: ["blocked", "rest"], stopped: ["idle", "rest"], offline: ["idle", "rest"], cancelled: ["skipped", "rest"], skipped: ["skipped", "rest"],
+  completed: ["done", "proven"], done: ["done", "proven"], approved: ["done", "proven"], success: ["done", "proven"], merged: ["merged", "proven"],
+};
+const UNKNOWN = ["unknown", "rest"];
+
+/** @returns {[string, string]} shape and meaning */
+export const sign = (word) => (Object.hasOwn(SIGNS, word) ? SIGNS[word] : UNKNOWN);
+
+const WORDS = { in_progress: "in progress", conflict_detected: "conflict", pending: "ready", completed: "done" };
+export const word = (state) => (Object.hasOwn(WORDS, state) ? WORDS[state] : String(state ?? "unknown").replaceAll("_", " "));
+
+const VENDORS = [
+  [/claude|opus|sonnet|haiku|^in-process$|^iterm2$/, "CC", "Claude Code"], [/codex/, "CX", "Codex"], [/gemini/, "GM", "Gemini CLI"],
+  [/opencode/, "OC", "OpenCode"], [/^(script|command|shell)$/, "SH", "a script"], [/^human$/, "··", "a person"],
+];
+const NAMES = new Map(VENDORS.map(([, tag, name]) => [tag, name]));
+
+/** Two letters, and the name behind them. */
+export const vendorName = (tag) => NAMES.get(tag) ?? "an agent of an unknown kind";
+
+export function vendorOf(member) {
+  if (!member) return "";
+  for (const known of [member.kind === "human" ? "human" : "", member.agent?.runtime, member.backend, member.model, member.type]) {
+    const name = String(known ?? "").split(":")[0].toLowerCase();
+    const found = name && VENDORS.find(([shape]) => shape.test(name));
+    if (found) return found[1];
+  }
+  return "";
+}
+
+/** The lanes of the board, from what is held up to what is done. */
+export const LANES = [
+  ["blocked", "Blocked", "blocked", "rest"], ["pending", "Ready", "ready", "rest"], ["planning", "Planning", "plan", "rest"],
+  ["in_progress", "In progress", "working", "moving"], ["review", "Review", "review", "moving"], ["completed", "Done", "done", "proven"],
+];
+const LANE_OF = { failed: "in_progress", unreachable: "blocked", unreadable: "blocked", cancelled: "completed" };
+export const laneOf = (task) => {
+  const state = Object.hasOwn(LANE_OF, task.state) ? LANE_OF[task.state] : task.state;
+  return LANES.some(([id]) => id === state) ? state : "blocked";
+};
+
+/** How a cell of the strip looks for a word of the server. */
+export function cellLook(word) {
+  if (word === "you" || word === "plan" || word === "question") return "you";
+  if (["stalled", "conflict", "failed", "unreachable", "unreadable"].includes(word)) return "broken";
+  if (word === "completed" || word === "merged") return "done";
+  if (word === "merging" || word === "review" || word === "blocked") return word;
+  if (word === "in_progress" || word === "planning") return "moving";
+  return "ready";
+}

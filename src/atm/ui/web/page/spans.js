@@ -1,0 +1,50 @@
+// Times and numbers as people say them: `41 s`, `17 min`, `1 h 02`, `3 d`; `14:35:02`. Pure.
+
+/** How long; empty for what nobody knows. @param {number|null|undefined} seconds */
+export function span(seconds) {
+  if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "";
+  const whole = Math.floor(Math.max(0, seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole % 3600 / 60))}`;
+  return `${Math.floor(whole / 86400)} d`;
+}
+
+/** Time left, with its seconds: somebody has to be quick. */
+export function left(seconds) {
+  const whole = Math.floor(Math.max(0, seconds));
+  if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${two(Math.floor(whole % 3600 / 60))}`;
+  return `${Math.floor(whole / 60)}:${two(whole % 60)}`;
+}
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** Epoch seconds of a time that was written down; null if it cannot be read. */
+export function epoch(at) {
+  if (typeof at === "number") return at;
+  const found = typeof at === "string" ? Date.parse(at) : NaN;
+  return Number.isNaN(found) ? null : found / 1000;
+}
+
+/** The time of day, here; with the date in front if it is another day than `today`. */
+export function clock(at, { seconds = true, today = null } = {}) {
+  const then = epoch(at);
+  if (then === null) return "unknown";
+  const date = new Date(then * 1000);
+  const said = `${two(date.getHours())}:${two(date.getMinutes())}${seconds ? `:${two(date.getSeconds())}` : ""}`;
+  const other = today !== null && new Date(today * 1000).toDateString() !== date.toDateString();
+  return other ? `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${said}` : said;
+}
+
+/** `1.9 M`, `12 k`, `148`. */
+export function short(number) {
+  if (number === null || number === undefined) return "unknown";
+  if (number >= 1e6) return `${(number / 1e6).toFixed(1)} M`;
+  if (number >= 1e4) return `${Math.round(number / 1e3)} k`;
+  return Math.round(number).toLocaleString("en");
+}
+
+export const money = (amount) => (amount === null || amount === undefined ? "unknown" : `$${amount.toFixed(2)}`);
+
+/** `1 task`, `3 tasks`. */
+export const many = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;

@@ -1,0 +1,51 @@
+// Did it arrive, and how do we know? Threads, the messages of one with their rails, and a line to answer in.
+
+import { mayAct, useOffers, useRead, world } from "../live.js";
+import { path } from "../route.js";
+import { clock, many } from "../spans.js";
+import { classes, html, memo, useState } from "../view.js";
+import { AskBox } from "../parts/deeds.js";
+import { Some, Unread } from "../parts/lists.js";
+import { Age, Who } from "../parts/marks.js";
+import { Line, Name, Said } from "../parts/said.js";
+import { Mini, Rail } from "../parts/rail.js";
+
+export function Mail({ team, id, whole, go }) {
+  const read = useRead("threads"), [filter, set] = useState(""), [isNew, write] = useState(false);
+  const threads = read.value ?? [], shown = threads.filter((thread) => !filter || thread.messages.some((one) => `${thread.people.join(" ")} ${one.summary} ${one.text}`.toLowerCase().includes(filter.toLowerCase())));
+  const open = threads.find((thread) => thread.key === id) ?? (id ? null : shown[0]);
+  return html`<div class=${classes("mail", id && "is-open", isNew && "is-open")}><section class="threads" aria-label="Threads"><div class="tools"><input class="field" type="search" data-filter aria-label="Search mail" placeholder="Search mail" value=${filter} onInput=${(event) => set(event.currentTarget.value)} />${mayAct() && html`<button type="button" class="btn" aria-pressed=${String(isNew)} onClick=${() => write(!isNew)}>Write</button>`}</div>
+      ${!read.value ? html`<${Unread} of=${read} what="mail" />` : !threads.length ? html`<p class="pad dim">Nobody has written yet.</p>` : html`<ul><${Some} of=${shown} first=${60} what="threads" draw=${(thread) => html`<li key=${thread.key}><${Row} thread=${thread} team=${team} isOpen=${!isNew && thread === open} /></li>`} /></ul>`}</section>
+    <section class="thread" aria-label="Messages">${(id || isNew) && html`<p class="only-phone"><a class="btn quiet" href=${path(team, "mail")} onClick=${() => write(false)}>← All mail</a></p>`}
+      ${isNew ? html`<${Compose} members=${whole.snapshot.members} done=${() => write(false)} />` : open ? html`<${Thread} thread=${open} />` : read.value && html`<p class="dim">${threads.length ? "There is no such thread, or it is older than what is shown." : html`Mail between members shows here, with the way of each message: queued, written, surfaced, read, answered.`}</p>`}</section></div>`;
+}
+
+const people = (names) => names.slice(0, 4).join(", ") + (names.length > 4 ? ` and ${names.length - 4} more` : "");
+
+const Row = memo(({ thread, team, isOpen }) => {
+  const last = thread.messages.at(-1);
+  return html`<a data-row href=${path(team, "mail", thread.key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><span class="cut"><${Line} text=${people(thread.people)} /></span><${Age} at=${last.at} /></span><span class="cut mid"><${Line} text=${last.summary || last.text} /></span>
+    <span class="l3"><span class="cut"><${Name} text=${last.sender} />: <${Line} text=${last.text} most=${120} /></span><${Mini} message=${last} /></span></a>`;
+});
+
+const MOST_MESSAGES = 30;
+
+function Thread({ thread }) {
+  const [most, more] = useState(MOST_MESSAGES), offers = useOffers("thread", thread.key), reply = offers.find((offer) => offer.asks), last = thread.messages.at(-1);
+  const shown = thread.messages.slice(-most), me = world.hello?.person;
+  return html`<div class="head"><h1><${Line} text=${last.summary || people(thread.people)} /></h1><span class="push said">${many(thread.messages.length, "message")}, <${Line} text=${people(thread.people)} /></span></div>
+    ${thread.messages.length > most && html`<button type="button" class="btn quiet" onClick=${() => more(most + 100)}>${thread.messages.length - most} earlier</button>`}
+    ${shown.map((message) => html`<${Message} key=${message.id} message=${message} isMine=${message.sender === me} />`)}
+    ${reply && mayAct() ? html`<div class="panel pad compose" data-press="m"><${AskBox} kind="thread" id=${thread.key} offer=${reply} rows=${2} /></div>` : !mayAct() && html`<p class="dim m">You look on as an observer: writing is not offered.</p>`}`;
+}
+
+const Message = memo(({ message, isMine }) => html`<article class=${classes("msg", isMine && "mine")}><header><${Who} name=${message.sender} /><span class="dim">to ${Object.keys(message.journeys ?? {}).slice(0, 6).map((who, at) => html`${at ? ", " : ""}<${Name} text=${who} />`)}</span><span class="tag"><${Name} text=${String(message.id).slice(0, 8)} /></span><span class="age">${clock(message.at, { today: world.whole?.now })}</span></header>
+  <div class="body"><${Said} text=${message.text} /></div><div class="rail-box"><${Rail} message=${message} /></div></article>`);
+
+/** To somebody new: the member is chosen first, so the command is known. */
+function Compose({ members, done }) {
+  const others = members.filter((one) => one.name !== world.hello?.person), [to, set] = useState(others[0]?.name ?? "");
+  const offers = useOffers("member", to), write = offers.find((offer) => offer.word === "write");
+  return html`<div class="head"><h1>Write</h1></div><div class="panel pad compose"><label class="to">To <select class="field" value=${to} onChange=${(event) => set(event.currentTarget.value)}>${others.map((one) => html`<option value=${one.name}>${one.name.slice(0, 80)}</option>`)}</select></label>
+    ${write ? html`<${AskBox} key=${to} kind="member" id=${to} offer=${write} rows=${5} onDone=${done} />` : html`<p class="dim">Nobody to write to.</p>`}</div>`;
+}
