@@ -88,7 +88,7 @@ def _run_marks(events: Iterable[RunEvent]) -> Iterator[Mark]:
             continue
         kind = event.kind.partition(".")[0]
         task = event.text("task") or (event.subject if kind == "merge" else "")
-        who = event.text("by") if kind == "merge" else event.subject
+        who = {"merge": event.text("by"), "run": "", "budget": ""}.get(kind, event.subject)
         yield Mark(event.at, kind, who or "atm", _told(event, kind), task or event.subject)
 
 
