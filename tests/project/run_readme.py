@@ -26,6 +26,7 @@ PAGES = (
     "docs/how-to-plans.md",
     "docs/how-to-merge.md",
     "docs/screen.md",
+    "docs/web.md",
 )
 
 VARIABLE = (
