@@ -11,7 +11,7 @@ import pytest
 from tests.web.served import Onlooker
 
 from atm.ui.web import sending, streams
-from atm.ui.web.sending import EventStream
+from atm.ui.web.sending import PageEvents
 from atm.ui.web.streams import MOST_WAITING, Frame, StreamListener
 
 
@@ -102,8 +102,8 @@ def test_a_page_that_takes_nothing_is_let_go(layout, monkeypatch):
 
     async def serve() -> bool:
         stream = streams.TeamStream(layout, "crew", lambda: whole, "run")
-        open_now: set[EventStream] = set()
-        await asyncio.wait_for(EventStream(stream, "", lambda: 0.0, open_now)({}, never, send), 60)
+        open_now: set[PageEvents] = set()
+        await asyncio.wait_for(PageEvents(stream, "", lambda: 0.0, open_now)({}, never, send), 60)
         return stream.is_idle and not open_now
 
     assert asyncio.run(serve())

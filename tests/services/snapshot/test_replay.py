@@ -12,7 +12,7 @@ from tests.services.sessions.stage import SessionStage
 from atm.domain.runs.memory import RunEvent
 from atm.services.mail.bookkeeping import all_told
 from atm.services.mail.reading import Filter, take
-from atm.services.snapshot.replay import STEPS, Mark, TeamPast, activity
+from atm.services.snapshot.replay import STEPS, TeamMark, TeamPast, activity
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_an_agent_is_what_its_run_said_last(stage):
 
 def test_over_time_everything_is_counted_once_and_what_nobody_tells_is_unknown(stage):
     now = stage.room.clock.now()
-    marks = [Mark(now - 600 + number, "mail" if number % 2 else "task", "ann", "x", "1") for number in range(100)]
+    marks = [TeamMark(now - 600 + number, "mail" if number % 2 else "task", "ann", "x", "1") for number in range(100)]
     found: dict[str, Any] = {**activity(marks, [RunEvent("agent.stopped", "kite", now - 5, turns=3)], now)}
     assert (sum(found["mail"]), sum(found["tasks"]), sum(found["turns"])) == (50, 50, 3)
     assert found["tokens"] is None
@@ -111,6 +111,6 @@ def test_over_time_everything_is_counted_once_and_what_nobody_tells_is_unknown(s
 
 @given(some.lists(some.floats(0, 1e10, allow_nan=False), max_size=30), some.floats(0, 1e10, allow_nan=False))
 def test_whatever_the_clock_did_every_mark_has_its_column(times, now):
-    found: dict[str, Any] = {**activity([Mark(time, "mail", "ann", "x", "1") for time in times], [], now)}
+    found: dict[str, Any] = {**activity([TeamMark(time, "mail", "ann", "x", "1") for time in times], [], now)}
     assert sum(found["mail"]) == len(times)
     assert len(found["mail"]) == STEPS

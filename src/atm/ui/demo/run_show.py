@@ -195,7 +195,7 @@ class Stage:
             "Look at this run, and replay how it came about:",
             f"  {page.url}",
             f"The link works once. All of it is taken away {MINUTES} minutes after the last look;",
-            f"sooner: kill {page.keeper}",
+            f"sooner: kill {shell_word(str(page.keeper))}",
         ]
 
 

@@ -23,7 +23,7 @@ STALL_SECONDS = 60.0
 """After which a browser that takes nothing has gone: what is sent to it lies in memory."""
 
 
-class EventStream(Response):
+class PageEvents(Response):
     """The whole first, or what came since the version that the browser knows; then every change."""
 
     media_type = "text/event-stream"
@@ -33,7 +33,7 @@ class EventStream(Response):
         stream: TeamStream,
         after: str,
         now: Callable[[], float],
-        all_open: set[EventStream],
+        all_open: set[PageEvents],
     ) -> None:
         super().__init__(None, media_type=self.media_type)
         self._stream = stream
