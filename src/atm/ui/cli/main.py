@@ -20,9 +20,6 @@ DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 BY_SIGNAL, INTERRUPT = 128, 2
 """And those of a command that was interrupted: this, and the number of the signal."""
 
-IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
-"""What Claude Code and Codex set for commands that their models run."""
-
 LONG_LIVED = ("daemon", "demo", "logs")
 """Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
 
@@ -134,6 +131,8 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
 def _environment() -> Mapping[str, str]:
     """In an agent's shell the variables that say who it is may be another member's."""
+    from atm.ui.cli.session import IN_AGENTS_SHELLS
+
     if not any(name in os.environ for name in IN_AGENTS_SHELLS):
         return os.environ
     from atm.wiring.delivery import environment_of_speaker

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.arguments import Args
 
+IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
+"""What Claude Code and Codex set for commands that their models run."""
+
 
 class Session:
     """What every command needs, each part made when it is asked for."""
@@ -61,6 +64,15 @@ class Session:
             if is_ignored and self._ask_for_trust is not None and self._ask_for_trust(self):
                 self._settings = self._load_settings()
         return self._settings
+
+    def read_settings_again(self) -> None:
+        """After this command changed them."""
+        self._settings = None
+
+    @property
+    def is_of_an_agent(self) -> bool:
+        """Does the model of an agent program run this command?"""
+        return any(name in self.environment for name in IN_AGENTS_SHELLS)
 
     def do_without_bad_settings(self) -> str:
         """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""

@@ -17,7 +17,7 @@ from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.services.team.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, launched_with
+from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, is_the_persons, launched_with
 from atm.ui.mcp.tool import BOSSES
 from atm.wiring.delivery import meet_terminal
 
@@ -57,6 +57,8 @@ def admit(
     caller.pid, caller.folder = pid, claim.folder
     _check_names(caller)
     team = settle_role(caller, asked_role(settings, claim.role))
+    if caller.member and is_the_persons(settings, team, claim.role):
+        caller.member, caller.source, caller.role = "", NOBODY, OBSERVER
     if team is not None and caller.role != OBSERVER:
         _check_process(caller, team)
     known = team.member(caller.member) if team is not None and caller.member else None
