@@ -175,5 +175,7 @@ def test_an_agent_that_nobody_named_is_not_the_person_of_this_machine(room, layo
     (home / ".config/atm/config.toml").write_text('[core]\nidentity = "zoe"\n')
     caller = admit(layout, claim(member=""), has_daemon=False)
     assert (caller.member, caller.role, caller.source) == ("", "observer", "nobody")
-    assert early_words(layout, claim(member="")).tools == EarlyWords("observer").tools
+    early = early_words(layout, claim(member=""))
+    assert early is not None
+    assert early.tools == EarlyWords("observer").tools
     assert admit(layout, claim(member="", role="human"), has_daemon=False).role == "human"

@@ -208,7 +208,9 @@ def who_calls(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team,
     if call.member and call.team:
         return _member(room, call.team, call.member)
     if identity.origin != "default" and isinstance(identity.value, str):
-        found = _member(room, team_name or _only_team(room), identity.value)
+        from atm.services.team.choosing import only_team
+
+        found = _member(room, team_name or only_team(room), identity.value)
         if found is None or not (identity.is_of_the_user and is_human(*found)):
             return found
     if team_name and call.session:
@@ -216,11 +218,6 @@ def who_calls(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team,
         names = [member.name for member in team.members if member.session_id == call.session]
         return (team, names[0]) if len(names) == 1 else None
     return None
-
-
-def _only_team(room: Teamroom) -> str:
-    teams = room.rosters.teams()
-    return teams[0] if len(teams) == 1 else ""
 
 
 def _member(room: Teamroom, team_name: str, name: str) -> tuple[Team, str] | None:

@@ -10,8 +10,9 @@ from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
@@ -19,6 +20,12 @@ DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 
 BY_SIGNAL, INTERRUPT = 128, 2
 """And those of a command that was interrupted: this, and the number of the signal."""
+
+LOOKING = (
+    *("status", "members", "inbox", "tasks", "tasks list", "tasks graph", "peek", "runs", "runs list"),
+    *("merge", "merge queue", "sync", "sync status", "sync metrics"),
+)
+"""Commands that change nothing, so that it does no harm if they look at more teams than were meant."""
 
 LONG_LIVED = ("daemon", "demo", "logs")
 """Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
@@ -121,12 +128,18 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     speaker = args.text("as") or args.text("from")
     session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
     session.warn_guests()
-    code = execute(args, session)
+    code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
         session.finish()
     except (OSError, ValueError):
         pass  # met again, and judged, where the program ends
     return code
+
+
+def _look(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
+    from atm.ui.cli.looking import look
+
+    return look(args, session, execute)
 
 
 def _environment() -> Mapping[str, str]:
