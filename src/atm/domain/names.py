@@ -43,6 +43,17 @@ def check_new_name(name: str, what: str) -> str:
     return name
 
 
+def as_new_name(words: str) -> str:
+    """What somebody is called, as a name that we may create: `Zoë Ó Briain` is `zoe-o-briain`. Empty if it has none."""
+    from unicodedata import normalize
+
+    plain = normalize("NFKD", words[:LONGEST_IN_BYTES]).encode("ascii", "ignore").decode().lower()
+    kept = "".join(c if c in _REST else " " for c in plain.replace("'", ""))
+    parts = (word.strip("._+-") for word in kept.split())
+    name = "-".join(word for word in parts if word)[:LONGEST_CREATED].strip("._+-")
+    return name if name not in RESERVED and is_safe_name(name) else ""
+
+
 def check_known_name(name: str, what: str) -> str:
     """Return the name if it cannot lead out of its folder, or raise."""
     problem = _escape_in(name)

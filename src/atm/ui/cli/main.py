@@ -10,8 +10,9 @@ from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
@@ -20,8 +21,11 @@ DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 BY_SIGNAL, INTERRUPT = 128, 2
 """And those of a command that was interrupted: this, and the number of the signal."""
 
-IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
-"""What Claude Code and Codex set for commands that their models run."""
+LOOKING = (
+    *("status", "members", "inbox", "tasks", "tasks list", "tasks graph", "peek", "runs", "runs list"),
+    *("merge", "merge queue", "sync", "sync status", "sync metrics"),
+)
+"""Commands that change nothing, so that it does no harm if they look at more teams than were meant."""
 
 LONG_LIVED = ("daemon", "demo", "logs")
 """Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
@@ -124,7 +128,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     speaker = args.text("as") or args.text("from")
     session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
     session.warn_guests()
-    code = execute(args, session)
+    code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
         session.finish()
     except (OSError, ValueError):
@@ -132,8 +136,16 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     return code
 
 
+def _look(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
+    from atm.ui.cli.looking import look
+
+    return look(args, session, execute)
+
+
 def _environment() -> Mapping[str, str]:
     """In an agent's shell the variables that say who it is may be another member's."""
+    from atm.ui.cli.session import IN_AGENTS_SHELLS
+
     if not any(name in os.environ for name in IN_AGENTS_SHELLS):
         return os.environ
     from atm.wiring.delivery import environment_of_speaker

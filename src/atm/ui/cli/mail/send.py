@@ -110,10 +110,10 @@ def _team_of_all(args: Args, session: Session, given: str) -> str:
 def write_letter(args: Args, session: Session, team: str, agent: str) -> Draft:
     """The sender, the text and the tag for a recipient who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
-    home = session.home_team()
-    if home is not None and not same_name(home, team):
-        from atm.services.mail.mailroom import sender_address
+    from atm.services.mail.mailroom import home_of, sender_address
 
+    home = session.home_team() or home_of(session.room, sender, team)
+    if home is not None and not same_name(home, team):
         sender = sender_address(session.room, sender, home, team)
     action = args.text("offline_action")
     letter = Draft(

@@ -154,10 +154,19 @@ def _set(args: Args, session: Session) -> int:
         settings_module.read_file(path)  # an error here names the line; we never write over it
     from atm.ui.cli.setup.consent import change_file
 
-    change_file(session, path, lambda text: _with_setting(text, path, key, value), is_repos=args.flag("repo"))
+    change_file(session, path, lambda text: with_setting(text, path, key, value), is_repos=args.flag("repo"))
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
     session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0
+
+
+def set_own(session: Session, key: str, value: Value) -> str:
+    """Set one of the user's own settings on the way; the file that holds it."""
+    from atm.ui.cli.setup.consent import change_file
+
+    path = _own_file(session)
+    change_file(session, path, lambda text: with_setting(text, path, key, value), is_repos=False)
+    return path
 
 
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
@@ -177,6 +186,10 @@ def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
 def _file(args: Args, session: Session) -> str:
     if args.flag("repo"):
         return session.settings.repo_file or f"{session.settings.root}/.atm.toml"
+    return _own_file(session)
+
+
+def _own_file(session: Session) -> str:
     named = session.environment.get("ATM_CONFIG")
     return os.path.abspath(named) if named else session.layout.settings
 
@@ -211,7 +224,7 @@ def _path_of(key: str) -> list[str]:
     return [section, plugin, inner]
 
 
-def _with_setting(text: str, path: str, key: str, value: Value) -> str:
+def with_setting(text: str, path: str, key: str, value: Value) -> str:
     """The file's text with one key set; comments and everything else stay."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
