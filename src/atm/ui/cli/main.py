@@ -89,16 +89,14 @@ class ClosedOutput:
 
 
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
+    flags, words = _told_apart(words)
     words = as_command(words)
     if not words or words[0] in ("--help", "-h", "help"):
         from atm.ui.cli.help import overview
 
         return overview(words[1:])
     if words[0] in ("--version", "-V"):
-        from atm import __version__
-
-        sys.stdout.write(f"atm {__version__}\n")
-        return DONE
+        words = ["version", *words[1:]]
     if words[0] == "hook" and not {"--help", "-h"} & set(words):
         from atm.ui.hook import run as attend
 
@@ -112,7 +110,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
 
-    args = parse(command, words[1:])
+    args = parse(command, [*flags, *words[1:]])
     if args.flag("help"):
         from atm.ui.cli.help import show
 
@@ -121,8 +119,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
-    speaker = args.text("as") or args.text("from")
-    session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session = Session(_environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask)
     session.warn_guests()
     code = execute(args, session)
     try:
@@ -130,6 +127,15 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     except (OSError, ValueError):
         pass  # met again, and judged, where the program ends
     return code
+
+
+def _told_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """Options that stand before the command, and the words from the command on."""
+    if not words or not words[0].startswith("-"):
+        return [], words
+    from atm.ui.cli.arguments import leading
+
+    return leading(words)
 
 
 def _environment() -> Mapping[str, str]:

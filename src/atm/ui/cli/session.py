@@ -120,7 +120,7 @@ class Session:
         """Who a command says that it acts as."""
         from atm.domain.names import check_sender
 
-        given = args.text(flag)
+        given = args.text("as") if args.text(flag) is None else args.text(flag)
         if given is None and "ATM_NOBODY" in self.environment:
             from atm.domain.errors import NotAllowed
             from atm.domain.team.shared_server import IN_WORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.ui.cli.arguments import TEAM, Argument, Command, Option
+from atm.ui.cli.arguments import AS, TEAM, Argument, Command, Option
 from atm.ui.verbs.verb import TOOL, Given
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.verbs.verb import Parameter, Verb
 
-AS = Option("--as", value="NAME", help="who you are (default: ATM_IDENTITY, settings)")
 MINE = (AS, TEAM)
 
 

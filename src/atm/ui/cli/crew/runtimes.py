@@ -27,6 +27,7 @@ COMMAND = Command(
     "runtimes",
     "what agents can be run with, and what is missing",
     subcommands=(LIST, CHECK),
+    default="list",
     examples=("atm runtimes", "atm runtimes check claude"),
 )
 

@@ -54,7 +54,7 @@ DROP = Command(
 COMMAND = Command(
     "salvage",
     "work that was saved before a worktree was taken away",
-    options=(_TEAM,),
+    default="list",
     subcommands=(LIST, SHOW, RESTORE, DROP),
     examples=("atm salvage", "atm salvage show 4f0c19", "atm salvage restore 4f0c19 --to ../rescued"),
 )

@@ -58,6 +58,7 @@ COMMAND = Command(
             examples=("atm daemon events --kind message",),
         ),
     ),
+    default="status",
     examples=("atm daemon start", "atm daemon status"),
 )
 
@@ -65,7 +66,6 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     verb = args.command.word
     return {
-        "daemon": _status,
         "start": _start,
         "stop": _stop,
         "restart": _restart,

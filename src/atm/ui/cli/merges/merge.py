@@ -91,7 +91,7 @@ COMMAND = Command(
     "merge",
     "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
     text="The branch is atm/result/TEAM unless a run was told another (--into).",
-    options=(TEAM,),
+    default="queue",
     subcommands=(LIST, SHOW, RETRY, SKIP, RESOLVE, WORK, RADAR),
     examples=("atm merge", "atm merge resolve 3", "atm merge retry 3"),
 )

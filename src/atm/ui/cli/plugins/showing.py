@@ -193,4 +193,4 @@ def _logs(args: Args, session: Session) -> int:
     return show_log(args, session)
 
 
-VERBS = {"plugins": _list, "plugins list": _list, "plugins info": _info, "plugins logs": _logs}
+VERBS = {"plugins list": _list, "plugins info": _info, "plugins logs": _logs}

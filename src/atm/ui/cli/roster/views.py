@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NO_TASKS = {"pending": 0, "in_progress": 0, "completed": 0}
 
 
-def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
+def _list(args: Args, session: Session) -> int:
     teams, broken = [], []
-    for name in session.room.rosters.teams():
+    for name in filter(args.may_mean, session.room.rosters.teams()):
         try:
             teams.append(session.room.rosters.load(name))
         except AtmError as error:

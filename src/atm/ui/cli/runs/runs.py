@@ -36,7 +36,13 @@ CLEAN = Command(
     options=(Option("--yes", "-y", help="yes, remove them"), TEAM),
     examples=("atm runs clean 20261117-09 --yes",),
 )
-COMMAND = Command("runs", "runs of a team: list, show, clean", subcommands=(LIST, SHOW, CLEAN), examples=("atm runs",))
+COMMAND = Command(
+    "runs",
+    "runs of a team: list, show, clean",
+    subcommands=(LIST, SHOW, CLEAN),
+    default="list",
+    examples=("atm runs",),
+)
 
 
 def execute(args: Args, session: Session) -> int:

@@ -45,6 +45,7 @@ COMMAND = Command(
     "show and change settings",
     text="Highest first: flags, environment, the ATM_CONFIG file, the repository's .atm.toml, your own file, defaults.",
     subcommands=(LIST, GET, SET),
+    default="list",
     examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
 )
 

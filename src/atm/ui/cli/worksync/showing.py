@@ -184,7 +184,6 @@ def _refs(ids: object) -> str:
 
 
 VERBS = {
-    "sync": status,
     "sync status": status,
     "sync agenda": agenda,
     "sync metrics": show_metrics,
