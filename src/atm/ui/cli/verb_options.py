@@ -20,7 +20,9 @@ def command_of(verb: Verb) -> Command:
         verb.summary,
         text=verb.text,
         arguments=tuple(
-            Argument(one.name, one.help, required=one.is_required) for one in verb.parameters if one.is_word
+            Argument(one.name, one.help, required=one.is_required, complete="task" if one.name == "id" else "")
+            for one in verb.parameters
+            if one.is_word
         ),
         options=(*(option_of(one) for one in verb.parameters if not one.is_word and one.only != TOOL), *MINE),
         examples=verb.examples,
