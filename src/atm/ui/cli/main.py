@@ -189,9 +189,12 @@ def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import many_lines, one_line
 
     said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
-    sys.stderr.write(f"error: {said}\n")
-    if error.remedy:
-        sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
+    lines = [f"error: {said}", *([f"  fix: {one_line(error.remedy)}"] if error.remedy else [])]
+    if sys.stderr.isatty():
+        from atm.ui.cli.session import fitted
+
+        lines = [fitted(line, sys.stderr) for line in lines]
+    sys.stderr.write("\n".join([*lines, ""]))
     if as_json or _wants_json():
         from atm.formats.files.json_record import encode
 

@@ -13,7 +13,7 @@ from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
 from atm.ui.views.board.looks import STATES, look
 from atm.ui.views.style import BOLD, DIM
-from atm.ui.views.tables import table
+from atm.ui.views.tables import laid_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,8 +75,10 @@ def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
         ]
         for card in cards
     ]
-    head, rule, *lines = table(["Id", "State", "Priority", "Owner", "Subject", "Waits for"], rows, right=(0,))
-    shown = [style(line, *look(board.state(card)).codes) for line, card in zip(lines, cards, strict=True)]
+    heads = ["Id", "State", "Priority", "Owner", "Subject", "Waits for"]
+    head, rule, groups = laid_out(heads, rows, right=(0,), drop=(2, 5, 3))
+    colours = [look(board.state(card)).codes for card in cards]
+    shown = [style(line, *codes) for lines, codes in zip(groups, colours, strict=True) for line in lines]
     return [style(head, BOLD), rule, *shown]
 
 

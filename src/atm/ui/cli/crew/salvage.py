@@ -79,7 +79,7 @@ def _list(session: Session, found: list[Saved]) -> int:
         from atm.ui.views.tables import table
 
         rows = [[one.id, one.ref, _count(one), one.why] for one in found]
-        session.print("\n".join(table(["Id", "Ref", "Files", "Why"], rows, right=(2,))))
+        session.print("\n".join(table(["Id", "Ref", "Files", "Why"], rows, right=(2,), drop=(1, 2))))
     else:
         session.print("Nothing was saved in this repository.")
     return 0 if found else NOTHING

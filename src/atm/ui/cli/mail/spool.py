@@ -71,7 +71,7 @@ def _list(args: Args, session: Session) -> int:
             session.print("Nothing waits.")
         return 0
     rows = [_row(session, "pending", one) for one in waiting] + [_row(session, "failed", one) for one in failed]
-    session.print("\n".join(table(["Id", "To", "State", "Tries", "Since", "Reason"], rows, right=(3,))))
+    session.print("\n".join(table(["Id", "To", "State", "Tries", "Since", "Reason"], rows, right=(3,), drop=(3, 4))))
     return 0
 
 
@@ -124,7 +124,11 @@ def _drop(args: Args, session: Session) -> int:
         session.print_json({"action": "spool-drop", "dry_run": not doing, "dropped": [_as_json(one) for one in meant]})
         return 0
     rows = [_row(session, "dropped" if doing else "would drop", one) for one in meant]
-    session.print("\n".join(table(["Id", "To", "", "Tries", "Since", "Reason"], rows)) if rows else "Nothing to drop.")
+    session.print(
+        "\n".join(table(["Id", "To", "", "Tries", "Since", "Reason"], rows, drop=(3, 4)))
+        if rows
+        else "Nothing to drop."
+    )
     if rows and not doing:
         session.print("\n  nothing was changed; add --yes to do it")
     return 0

@@ -68,7 +68,7 @@ def _list(args: Args, session: Session) -> int:
         ]
         for token in tokens
     ]
-    session.print("\n".join(table(["id", "for", "at most", "made"], rows)))
+    session.print("\n".join(table(["id", "for", "at most", "made"], rows, drop=(3, 2))))
     return 0
 
 

@@ -65,7 +65,11 @@ def _list(args: Args, session: Session) -> int:
         ]
         for row in rows
     ]
-    words = "\n".join(table(["Run", "State", "Done", "Time", "Goal"], cells)) if rows else "this team has had no run"
+    words = (
+        "\n".join(table(["Run", "State", "Done", "Time", "Goal"], cells, drop=(3, 4)))
+        if rows
+        else "this team has had no run"
+    )
     session.tell({"action": "runs list", "team": team, "runs": rows}, words)
     return 0 if rows else NOTHING
 

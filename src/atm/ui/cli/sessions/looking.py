@@ -39,7 +39,7 @@ def _list(args: Args, session: Session, desk: SessionRoom) -> int:
         session.print_json({"action": "session list", "teams": [_line_json(one) for one in found]})
     elif found:
         rows = [_line_cells(session, one) for one in found]
-        session.print("\n".join(table(["Team", "Status", "Lead", "Last seen", "Online"], rows)))
+        session.print("\n".join(table(["Team", "Status", "Lead", "Last seen", "Online"], rows, drop=(2, 4))))
         dormant = next((one.team for one in found if one.is_dormant), "")
         if dormant:
             session.print(f"\nresume one: atm session resume {shell_words(dormant)}")
