@@ -65,7 +65,7 @@ def test_a_conflict_is_told_with_its_rival_and_its_files_and_is_over_when_it_is(
     now = stage.room.clock.now()
     events = [
         RunEvent("merge.merged", "8", now + 1, by="ann"),
-        RunEvent("merge.conflict_detected", "9", now + 2, **{"by": "bob", "with": ["8"], "files": ["cli.py"]}),
+        RunEvent("merge.conflict_detected", "9", now + 2, by="bob", files=["cli.py"], **{"with": ["8"]}),
         RunEvent("merge.merged", "9", now + 9, by="bob"),
     ]
     mark = next(one for one in past(stage, events).marks() if "conflict" in one.what)

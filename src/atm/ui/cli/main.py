@@ -93,16 +93,14 @@ class ClosedOutput:
 
 
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
+    flags, words = _told_apart(words)
     words = as_command(words)
     if not words or words[0] in ("--help", "-h", "help"):
         from atm.ui.cli.help import overview
 
         return overview(words[1:])
     if words[0] in ("--version", "-V"):
-        from atm import __version__
-
-        sys.stdout.write(f"atm {__version__}\n")
-        return DONE
+        words = ["version", *words[1:]]
     if words[0] == "hook" and not {"--help", "-h"} & set(words):
         from atm.ui.hook import run as attend
 
@@ -116,7 +114,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
 
-    args = parse(command, words[1:])
+    args = parse(command, [*flags, *words[1:]])
     if args.flag("help"):
         from atm.ui.cli.help import show
 
@@ -125,8 +123,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
-    speaker = args.text("as") or args.text("from")
-    session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session = Session(_environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask)
     session.warn_guests()
     code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
@@ -140,6 +137,15 @@ def _look(args: Args, session: Session, execute: Callable[[Args, Session], int])
     from atm.ui.cli.looking import look
 
     return look(args, session, execute)
+
+
+def _told_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """Options that stand before the command, and the words from the command on."""
+    if not words or not words[0].startswith("-"):
+        return [], words
+    from atm.ui.cli.arguments import leading
+
+    return leading(words)
 
 
 def _environment() -> Mapping[str, str]:
@@ -195,9 +201,12 @@ def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import many_lines, one_line
 
     said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
-    sys.stderr.write(f"error: {said}\n")
-    if error.remedy:
-        sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
+    lines = [f"error: {said}", *([f"  fix: {one_line(error.remedy)}"] if error.remedy else [])]
+    if sys.stderr.isatty():
+        from atm.ui.cli.session import fitted
+
+        lines = [fitted(line, sys.stderr) for line in lines]
+    sys.stderr.write("\n".join([*lines, ""]))
     if as_json or _wants_json():
         from atm.formats.files.json_record import encode
 

@@ -15,6 +15,7 @@ from atm.wiring.mail import build_room
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TextIO
 
     from atm.config import Settings
     from atm.formats.files.layout import Layout
@@ -149,7 +150,7 @@ class Session:
         """Who a command says that it acts as."""
         from atm.domain.names import check_sender
 
-        given = args.text(flag)
+        given = args.text("as") if args.text(flag) is None else args.text(flag)
         if given is None and "ATM_NOBODY" in self.environment:
             from atm.domain.errors import NotAllowed
             from atm.domain.team.shared_server import IN_WORDS
@@ -194,7 +195,7 @@ class Session:
     # Output.
 
     def print(self, text: str = "") -> None:
-        said = harmless(text) + "\n"
+        said = fitted(harmless(text), sys.stdout) + "\n"
         with interruptions:
             sys.stdout.write(said)
 
@@ -271,7 +272,18 @@ class Session:
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line
 
-        sys.stderr.write(f"{one_line(text)}\n")
+        sys.stderr.write(f"{fitted(one_line(text), sys.stderr)}\n")
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """On a terminal lines are wrapped by words, with their indent."""
+    if not stream.isatty():
+        return text
+    from atm.ui.views.fitting import fold
+    from atm.ui.views.style import terminal_columns
+
+    columns = terminal_columns(stream)
+    return "\n".join(part for line in text.split("\n") for part in (fold(line, columns) if columns else [line]))
 
 
 def harmless(text: str) -> str:

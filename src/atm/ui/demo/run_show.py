@@ -15,7 +15,8 @@ from atm.ui.demo.run_play import Play
 from atm.ui.demo.run_proof import proofs
 from atm.ui.demo.run_repository import AGENTS, TEAM
 from atm.ui.demo.run_sandbox import DemoTrouble, Sandbox
-from atm.ui.views.runs import CELLS, cut, event_line, pad, summary
+from atm.ui.views.fitting import cut
+from atm.ui.views.runs import CELLS, event_line, pad, summary
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False

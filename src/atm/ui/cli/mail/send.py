@@ -23,6 +23,9 @@ URGENCY = (
     Option("--ack-within", value="MINUTES", kind=NUMBER, help="the time for that (default: delivery.ack_minutes)"),
 )
 
+SENDER = Option(
+    "--from", "--as", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"
+)
 KIND = Option("--kind", value="KIND", choices=INTENTS, help="what it is meant as (default: info)")
 
 TYPE = (
@@ -45,7 +48,7 @@ COMMAND = Command(
         Option("--stdin", help="read the text from standard input"),
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
-        Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        SENDER,
         KIND,
         *TYPE,
         Option("--reply-to", value="ID", help="the message that this one answers"),

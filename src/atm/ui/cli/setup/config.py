@@ -45,6 +45,7 @@ COMMAND = Command(
     "show and change settings",
     text="Highest first: flags, environment, the ATM_CONFIG file, the repository's .atm.toml, your own file, defaults.",
     subcommands=(LIST, GET, SET),
+    default="list",
     examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
 )
 
@@ -71,7 +72,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
         )
         return 0
     rows = [[key, _shown(setting.value), _origin(session, key, setting)] for key, setting in all_of_them.items()]
-    session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
+    session.print("\n".join(table(["Setting", "Value", "Origin"], rows, drop=(2,))))
     session.print("")
     for name, value in _context_lines(context):
         session.print(f"  {name:<12} {one_line(value)}")
