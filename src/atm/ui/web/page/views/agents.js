@@ -10,7 +10,7 @@ import { Output } from "./agent.js";
 
 /** The word for a member, as the overview has it; people have none there. */
 export function wordOf(member, rows) {
-  const row = rows.find((one) => one.who === member.name && ["Working", "Idle", "Unknown"].includes(one.group)) ?? rows.find((one) => one.who === member.name);
+  const of = rows.filter((one) => one.who === member.name && one.word !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
   return row?.word ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
 }
 

@@ -36,13 +36,15 @@ export function Replay({ team, at, go }) {
     if (event.shiftKey) set(Math.min(life.to, Math.max(life.from, now + by * 600))); else stepTo(by);
   };
   const begin = () => { if (!isPlaying && now >= life.to) set(life.from); play(!isPlaying); };
-  return html`<div class="banner replay"><${State} of="review" meaning="rest">Replay</${State}><span>You see the team at <time>${clock(now, { today: world.whole?.now })}</time>, ${span((world.whole?.now ?? life.to) - now)} ago. Nothing can be changed here.</span><a class="btn push" href=${path(team)}>Back to now</a></div>
+  return html`<div class="banner replay"><${State} of="review" meaning="rest">Replay</${State}><span>You see the team at <time>${clock(now, { today: world.whole?.now })}</time>, ${before((world.whole?.now ?? life.to) - now)}. Nothing can be changed here.</span><a class="btn push" href=${path(team)}>Back to now</a></div>
     <${Then} seen=${seen.value} team=${team} />
-    <div class="page"><section class="panel"><header><h2>The team’s life</h2><span class="dim not-phone">${marks.length.toLocaleString("en")} marks from ledger, history and audit</span><ul class="lane-legend push not-phone">${["mail", "task", "approval"].map((kind) => html`<li><span class=${`st st-${KINDS[kind][1]} sm`}><${Mark} g=${KINDS[kind][0]} />${KINDS[kind][2]}</span></li>`)}</ul></header>
+    <div class="page"><section class="panel"><header><h2>The team’s life</h2><span class="dim not-phone">${marks.length.toLocaleString("en")} marks from ledger, history and audit</span><ul class="lane-legend push not-phone">${Object.keys(KINDS).filter((kind) => marks.some((one) => one.kind === kind)).map((kind) => html`<li><span class=${`st st-${KINDS[kind][1]} sm`}><${Mark} g=${KINDS[kind][0]} />${KINDS[kind][2]}</span></li>`)}</ul></header>
       <div class="lanes" tabindex="0" role="group" aria-label="Marks of each member"><div class="lanes-in"><${Lanes} life=${life} marks=${marks} now=${now} go=${set} /><span class="range"><input type="range" min="0" max="1000" step="any" aria-label="Moment" aria-valuetext=${clock(now)} value=${1000 * (now - life.from) / Math.max(1, life.to - life.from)} onInput=${(event) => { play(false); set(life.from + (life.to - life.from) * Number(event.currentTarget.value) / 1000); }} onKeyDown=${onKeyDown} /></span></div></div>
       <div class="scrub"><button class="btn" type="button" onClick=${begin}>${isPlaying ? "❚❚ Pause" : "▶ Play"}</button><button class="btn" type="button" aria-label="One mark back" onClick=${() => stepTo(-1)}>←</button><button class="btn" type="button" aria-label="One mark on" onClick=${() => stepTo(1)}>→</button><span class="m big-m">${clock(now, { today: world.whole?.now })}</span><span class="dim not-phone">← → go from mark to mark, Shift ten minutes</span><span class="push"></span><div class="seg" role="group" aria-label="Speed">${[1, 10, 60].map((times) => html`<button type="button" aria-pressed=${String(speed === times)} onClick=${() => setSpeed(times)}>${times}×</button>`)}</div></div></section>
       <${AsItWas} seen=${seen.value} error=${seen.error} team=${team} now=${now} /></div>`;
 }
+
+const before = (seconds) => (seconds < 2 ? "just now" : `${span(seconds)} ago`);
 
 /** The value once it has not moved for a moment: not every place the slider passes is asked for. */
 function useSettled(value, wait) {
