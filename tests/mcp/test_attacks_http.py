@@ -16,8 +16,8 @@ from tests.mcp.conftest import run, until
 from tests.mcp.served import ACCEPT, Served, hello
 
 from atm.domain.access import AccessToken
-from atm.ui.mcp.http import patience as http_patience
-from atm.ui.mcp.http import serve as http
+from atm.ui.http import patience as http_patience
+from atm.ui.http import serving as http_serving
 from atm.ui.mcp.http import sessions as http_sessions
 from atm.ui.mcp.http.gate import Gate
 from atm.ui.mcp.http.serve import _web_server
@@ -164,7 +164,7 @@ def test_a_body_that_stops_in_the_middle_is_a_client_that_has_gone(web, monkeypa
 
 def test_more_silent_strangers_than_there_are_places_keep_nobody_out_for_long(web, monkeypatch):
     monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.5)
-    monkeypatch.setattr(http, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(http_serving, "MOST_CONNECTIONS", 20)
 
     async def talk() -> None:
         async with web.serve():

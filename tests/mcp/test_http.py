@@ -15,8 +15,9 @@ from tests.teamd.conftest import BRISK
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
+from atm.ui.http.refusing import Bucket
 from atm.ui.mcp.catalog import tools_for
-from atm.ui.mcp.http.gate import BURST, Bucket
+from atm.ui.mcp.http.gate import BURST
 
 ERAS = ("legacy", "2026-07-28")
 

@@ -16,9 +16,10 @@ from xml.sax.saxutils import escape
 from tests.tui.lantern import lantern
 from tests.tui.test_frame import full, in_view
 
+from atm.ui.faces.view_names import AGENT, APPROVALS, BOARD, MAIL, OVERVIEW
 from atm.ui.tui.frame import draw
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM, Line
-from atm.ui.tui.model import AGENT, APPROVALS, BOARD, MAIL, OVERVIEW, Model
+from atm.ui.tui.model import Model
 from atm.ui.views.style import width_of
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, YOU
 

@@ -15,8 +15,8 @@ pytest.importorskip("textual")
 from tests.proving import proves
 from textual.pilot import Pilot
 
+from atm.ui.faces.view_names import TEAMS
 from atm.ui.tui.app import Top
-from atm.ui.tui.model import TEAMS
 
 BOUND = 60.0
 

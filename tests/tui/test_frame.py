@@ -15,8 +15,9 @@ from tests.tui.lantern import LANTERN, NOW, PUSH, ago, lantern, member, task
 from atm.domain.mail.receipts import Event
 from atm.services.snapshot.happenings import Happening
 from atm.services.snapshot.threads import MailSent, MailThread
+from atm.ui.faces.view_names import APPROVALS, BOARD, MAIL, OVERVIEW, SYNC, VIEWS
 from atm.ui.tui.frame import BODIES, draw
-from atm.ui.tui.model import APPROVALS, BOARD, MAIL, OVERVIEW, SYNC, VIEWS, Model, Page
+from atm.ui.tui.model import Model, Page
 from atm.ui.tui.panels import board
 from atm.ui.views.style import width_of
 from atm.ui.views.team.signs import BROKEN, YOU

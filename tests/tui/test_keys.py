@@ -8,10 +8,12 @@ import pytest
 from tests.proving import proves
 from tests.tui.lantern import LANTERN, NOW, PUSH, lantern, member
 
-from atm.ui.tui.deeds import offers, spelled
+from atm.ui.faces.deeds import spelled
+from atm.ui.faces.view_names import AGENT, APPROVALS, BOARD, KEYS, MAIL, OVERVIEW, PROBLEMS, REQUEST, RUNS, TASK, THREAD
 from atm.ui.tui.frame import draw
 from atm.ui.tui.keys import Wish, press, submit
-from atm.ui.tui.model import AGENT, APPROVALS, BOARD, KEYS, MAIL, OVERVIEW, PROBLEMS, REQUEST, RUNS, TASK, THREAD, Model
+from atm.ui.tui.model import Model
+from atm.ui.tui.offers import offers
 
 
 class Person:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
 from atm.teamd.events.hub import Hub, Listener
+from atm.teamd.peers import process_of
 from atm.teamd.surfaces import file_at
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Control:
         self._open[task] = True
         try:
             request = decode_request(line)
+            request.pid = process_of(writer)
             if request.do == "events":
                 await self._stream(request, reader, writer)
                 return False

@@ -313,6 +313,8 @@ class Daemon:
             case "stop":
                 self._stop.set()
                 return {"stopping": True}
+        if request.do in self._surfaces.answers:
+            return await self._surfaces.answers[request.do](request)
         answer = self._answers.get(request.do)
         if answer is not None:
             return await in_thread(lambda: answer(request))  # type: ignore[no-any-return]

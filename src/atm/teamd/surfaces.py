@@ -10,9 +10,11 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from atm.domain.plain import Plain
+    from atm.formats.daemon.control_line import Request
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
     from atm.teamd.events.hub import Hub
@@ -64,11 +66,21 @@ class Surface(Protocol):
         """For `atm daemon status`."""
 
 
+@runtime_checkable
+class AskedSurface(Surface, Protocol):
+    """One that can be asked through the daemon's own socket."""
+
+    requests: tuple[str, ...]
+
+    async def answer(self, request: Request) -> Plain: ...
+
+
 class Surfaces:
     """All of them."""
 
     def __init__(self, surfaces: Sequence[Surface], log: Callable[..., None]) -> None:
         self._surfaces = surfaces
+        self.answers = {do: one.answer for one in surfaces if isinstance(one, AskedSurface) for do in one.requests}
         self._log = log
 
     async def start(self, facts: DaemonFacts) -> None:

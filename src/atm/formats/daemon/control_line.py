@@ -31,12 +31,14 @@ class BadLine(ValueError):
 class Request:
     """What a client asks for."""
 
-    __slots__ = ("do", "fields", "id")
+    __slots__ = ("do", "fields", "id", "pid")
 
     def __init__(self, do: str, fields: dict[str, Plain], id: str = "") -> None:
         self.do = do
         self.fields = fields
         self.id = id
+        self.pid: int | None = None
+        """The process that asks, as the system says it; None where it does not."""
 
     def text(self, name: str) -> str:
         value = self.fields.get(name)

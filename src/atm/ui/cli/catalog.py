@@ -25,6 +25,7 @@ COMMANDS = {
     "approvals": "what agents ask for: list, approve, deny; and the policy",
     "sync": "does each member know its current work: status, agenda, report",
     "top": "the screen: who needs you, what goes wrong, what everybody is at",
+    "web": "the page: the same in a browser, for a second monitor, a phone, a colleague",
     "run": "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
     "runs": "runs of a team: list, show, clean",
     "merge": "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
@@ -73,7 +74,7 @@ TOPICS = {
     "mcp": "mcp",
     "plugins": "plugins",
     "session": "sessions",
-    **dict.fromkeys(("snapshot", "top"), "snapshot"),
+    **dict.fromkeys(("snapshot", "top", "web"), "snapshot"),
     "sync": "worksync",
     "tasks": "board",
 }

@@ -23,7 +23,7 @@ from textual.binding import Binding
 from textual.geometry import Region
 
 from atm.domain.untrusted_text import one_line, shell_word
-from atm.ui.tui.commands import run_atm
+from atm.ui.faces.commands import run_atm
 from atm.ui.tui.frame import SMALL, WIDE, Screen, draw
 from atm.ui.tui.keys import Wish, choose, press, submit
 from atm.ui.tui.model import Model

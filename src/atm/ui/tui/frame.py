@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import localtime, strftime
 
-from atm.ui.tui.deeds import offers, spelled
-from atm.ui.tui.keys import DECIDING, settle
-from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, as_ascii, ends, fitted, harmless, rule, text, width
-from atm.ui.tui.model import (
+from atm.ui.faces.deeds import spelled
+from atm.ui.faces.view_names import (
     AGENT,
     APPROVALS,
     BOARD,
@@ -30,8 +28,11 @@ from atm.ui.tui.model import (
     TASK,
     TEAMS,
     THREAD,
-    Body,
 )
+from atm.ui.tui.keys import DECIDING, settle
+from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, as_ascii, ends, fitted, harmless, rule, text, width
+from atm.ui.tui.model import Body
+from atm.ui.tui.offers import offers
 from atm.ui.tui.panels import lists
 from atm.ui.tui.panels.agent import agent
 from atm.ui.tui.panels.board import board
@@ -47,8 +48,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atm.ui.faces.deeds import KeyOffer
     from atm.ui.tui.lines import Line
-    from atm.ui.tui.model import KeyOffer, ListRow, Model
+    from atm.ui.tui.model import ListRow, Model
     from atm.ui.views.team.seen import TeamSeen
 
 SMALL = 14

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.ui.tui.deeds import offers, words
-from atm.ui.tui.model import (
+from atm.ui.faces.deeds import KeyOffer, words
+from atm.ui.faces.view_names import (
     AGENT,
     APPROVALS,
-    ARMED_SECONDS,
     BOARD,
     KEYS,
     MAIL,
@@ -22,15 +21,16 @@ from atm.ui.tui.model import (
     TASK,
     TEAMS,
     THREAD,
-    KeyOffer,
-    Typing,
 )
+from atm.ui.tui.model import ARMED_SECONDS, Typing
+from atm.ui.tui.offers import offers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.ui.tui.model import Body, Model, Target
+    from atm.ui.faces.view_names import Target
+    from atm.ui.tui.model import Body, Model
 
 STEP = {"j": 1, "down": 1, "shift+down": 1, "k": -1, "up": -1, "shift+up": -1, "pagedown": 10, "pageup": -10}
 BETWEEN = {"shift+down": 1, "]": 1, "shift+up": -1, "[": -1}

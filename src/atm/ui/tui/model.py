@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from atm.ui.faces.view_names import AGENT, BOARD, OVERVIEW, TABS, TASK, THREAD
 from atm.ui.views.team.attention import attention
 
 TYPE_CHECKING = False
@@ -12,30 +13,14 @@ if TYPE_CHECKING:
 
     from atm.services.snapshot.happenings import Happening
     from atm.services.snapshot.threads import MailThread
+    from atm.ui.faces.deeds import KeyOffer
+    from atm.ui.faces.view_names import Target
     from atm.ui.tui.lines import Line
     from atm.ui.views.team.attention import AttentionRow
     from atm.ui.views.team.seen import ApprovalSeen, TeamSeen
 
-OVERVIEW, BOARD, AGENT, MAIL, APPROVALS = "overview", "board", "agent", "mail", "approvals"
-MERGE, SYNC, LOG, PROBLEMS = "merge", "sync", "log", "problems"
-NUMBERED = (OVERVIEW, BOARD, AGENT, MAIL, APPROVALS, MERGE, SYNC, LOG, PROBLEMS)
-"""By their digits, the same on every face."""
-
-TASK, THREAD, REQUEST = "task", "thread", "request"
-RUNS, SESSIONS, TEAMS, KEYS = "runs", "sessions", "teams", "keys"
-VIEWS = (*NUMBERED, TASK, THREAD, REQUEST, RUNS, SESSIONS, TEAMS, KEYS)
-
-TABS = {
-    BOARD: ("list", "columns", "graph"),
-    AGENT: ("output", "mail", "task", "diff", "receipts", "sync"),
-}
-"""Parts of a view, gone through with Tab."""
-
 ARMED_SECONDS = 2.0
 """How long a key that cannot be taken back waits for its second press."""
-
-Target = tuple[str, str]
-"""What a row stands for: its kind, and its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +54,6 @@ class Body:
     """It wants the whole width: what is told of the chosen row stands below it on every screen."""
     is_text: bool = False
     """To be read from its first line on: keys move the text, not a choice."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyOffer:
-    """Something that a key does: a command, a question first, or another view."""
-
-    key: str
-    word: str
-    command: tuple[str, ...] = ()
-    asks: str = ""
-    """What the line asks for; what is typed takes the place of `{}` in the command."""
-    opens: str = ""
-    is_twice: bool = False
-    in_terminal: bool = False
-    """It needs the terminal for itself."""
 
 
 @dataclass(frozen=True, slots=True)

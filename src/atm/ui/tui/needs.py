@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ui.tui.model import (
+from atm.ui.faces.view_names import (
     AGENT,
     APPROVALS,
     BOARD,

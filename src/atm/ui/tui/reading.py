@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from time import monotonic
 
 from atm.domain.errors import AtmError, NoSuchAgent
 from atm.domain.untrusted_text import many_lines, one_line
@@ -22,8 +21,9 @@ from atm.services.runs.starting import run_line
 from atm.services.sessions.listing import list_teams
 from atm.services.snapshot.happenings import happenings
 from atm.services.snapshot.threads import threads_in
+from atm.ui.faces.commands import run_atm
+from atm.ui.faces.looking import looks
 from atm.ui.tui import needs
-from atm.ui.tui.commands import run_atm
 from atm.ui.tui.model import Page
 from atm.ui.views.team.seen import ApprovalSeen, Eyes
 
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
     from atm.ui.views.team.seen import TeamSeen
 
-LOOK_EVERY = 5.0
-"""Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
-SLICE = 0.25
-"""Seconds after which whoever leaves is noticed."""
 MOST_LINES = 5000
 
 
@@ -86,15 +82,8 @@ class TeamReader:
 
     def watch(self, team: str, go_on: Callable[[], bool], told: Callable[[TeamLook], None]) -> None:
         """Tell of every look, until it is enough: at once when a file changes, else now and then."""
-        from atm.wiring.events import build_watch
-        from atm.wiring.snapshot import watched
-
-        while go_on():
-            with build_watch(watched(self.session.layout, team)) as changes:
-                told(self.look(team))
-                end = monotonic() + LOOK_EVERY
-                while go_on() and monotonic() < end and not changes.wait(SLICE):
-                    continue
+        for _ in looks(self.session.layout, team, go_on):
+            told(self.look(team))
 
     def read(self, team: str, part: str) -> Fetched:
         try:

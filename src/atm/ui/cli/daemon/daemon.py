@@ -122,9 +122,10 @@ def _run(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of ev
 
     from atm.teamd.daemon import run_daemon
     from atm.ui.mcp.serving.host import McpHost
+    from atm.ui.web.host import WebHost
 
     gc.enable()  # off for commands that live for milliseconds; this one lives for weeks
-    left = run_daemon(session.layout, session.environment, [McpHost()])
+    left = run_daemon(session.layout, session.environment, [McpHost(), WebHost()])
     for one in left:
         session.warn(f"Warning: not finished: {one}")
     return 0

@@ -73,7 +73,8 @@ def _show(args: Args, session: Session, team: str) -> int:
         raise UsageError(
             "the screen needs Textual", f"install it: {extra_command('tui')}; or `atm top --plain`"
         ) from error
-    from atm.ui.tui.model import OVERVIEW, TEAMS, Model
+    from atm.ui.faces.view_names import OVERVIEW, TEAMS
+    from atm.ui.tui.model import Model
 
     for stale in ("COLUMNS", "LINES"):  # whoever exported them meant another size; the terminal knows its own
         os.environ.pop(stale, None)

@@ -11,12 +11,11 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.formats.files.json_record import encode, to_bytes
-from atm.ui.mcp.http.patience import bounded_body
+from atm.ui.http.patience import bounded_body
+from atm.ui.http.refusing import Bucket, HttpRefusal, OwnAddress, headers_in, too_many
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -31,25 +30,6 @@ MOST_STRANGERS = 20
 STRANGERS_PER_SECOND = 2.0
 """The same for all who bear no good token together: guessing is slow."""
 
-LOCAL = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass
-class Bucket:
-    """Calls that are left; they come back with time."""
-
-    left: float
-    at: float
-
-    def take(self, now: float, most: float, rate: float) -> float:
-        """0 if there was one; else the seconds until there is."""
-        self.left = min(most, self.left + (now - self.at) * rate)
-        self.at = now
-        if self.left < 1:
-            return (1 - self.left) / rate
-        self.left -= 1
-        return 0.0
-
 
 class Gate:
     """An ASGI application around another. What it learnt of the bearer is in `scope["atm.token"]`."""
@@ -63,8 +43,7 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._hosts = {f"{host}:{port}" for host in LOCAL}
-        self._origins = {f"http://{host}" for host in self._hosts}
+        self._address = OwnAddress(port)
         self._find = find
         self._admit = admit
         self._clock = clock
@@ -83,18 +62,16 @@ class Gate:
             await refusal(send)
 
     async def _refusal(self, scope: Scope) -> HttpRefusal | None:
-        hosts, origins = _headers(scope, b"host"), _headers(scope, b"origin")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return HttpRefusal(403, "bad-host", "this server answers to its own address only")
-        if any(origin.lower() not in self._origins for origin in origins):
-            return HttpRefusal(403, "bad-origin", "this server is not for pages of other sites")
+        stranger = self._address.refusal(scope)
+        if stranger is not None:
+            return stranger
         token = await self._bearer(scope)
         if token is None:
             wait = self._strangers.take(self._clock(), MOST_STRANGERS, STRANGERS_PER_SECOND)
-            return _too_many(wait) if wait else HttpRefusal(401, "no-token", "a good token is missing", _CHALLENGE)
+            return too_many(wait) if wait else HttpRefusal(401, "no-token", "a good token is missing", _CHALLENGE)
         wait = self._bucket(token.id).take(self._clock(), BURST, PER_SECOND)
         if wait:
-            return _too_many(wait)
+            return too_many(wait)
         try:
             await self._admit(scope, token)
         except AtmError as error:
@@ -102,7 +79,7 @@ class Gate:
         return None
 
     async def _bearer(self, scope: Scope) -> AccessToken | None:
-        given = _headers(scope, b"authorization")
+        given = headers_in(scope, b"authorization")
         scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() != "bearer" or not secret.strip():
             return None
@@ -118,25 +95,3 @@ class Gate:
 
 
 _CHALLENGE = {"www-authenticate": 'Bearer realm="atm", error="invalid_token"'}
-
-
-class HttpRefusal:
-    """A short answer in JSON. It says nothing of what it was compared with."""
-
-    def __init__(self, status: int, code: str, error: str, headers: dict[str, str] | None = None) -> None:
-        self.status = status
-        self._body = to_bytes(encode({"code": code, "error": error}))
-        self._headers = {"content-type": "application/json", "content-length": str(len(self._body)), **(headers or {})}
-
-    async def __call__(self, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self._body})
-
-
-def _too_many(wait: float) -> HttpRefusal:
-    return HttpRefusal(429, "too-many-calls", "too many calls; wait a little", {"retry-after": str(int(wait) + 1)})
-
-
-def _headers(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]

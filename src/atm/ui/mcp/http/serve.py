@@ -18,6 +18,7 @@ from atm.domain.errors import AtmError
 from atm.services.access import find, living
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
+from atm.ui.http.serving import HOST, listen, web_server
 from atm.ui.mcp.hello import IdentityClaim
 from atm.ui.mcp.identity import FROM_TOKEN
 from atm.ui.mcp.serving.daemon_events import follow_daemon
@@ -39,37 +40,19 @@ if TYPE_CHECKING:
     from atm.ui.mcp.serving.reception import Reception
     from atm.ui.mcp.serving.server import Context
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
 MOST_BODY = 4 << 20
 MOST_SESSIONS = 200
-MOST_CONNECTIONS = 500
-STOP_SECONDS = 3
 CLIENT, TOKEN = "atm.client", "atm.token"
 
 
 def serve(server: HttpServer, port: int, ready: Callable[[str, int], None]) -> None:
     """Until it is stopped. `ready` is told the address and the port when the first client may come."""
     gc.enable()  # off for commands that live for milliseconds
-    line = _listen(port)
+    line = listen(port)
     load_reception()
     port = line.getsockname()[1]
     asyncio.run(server.run(line, lambda: ready(f"http://{HOST}:{port}{PATH}", port)))
-
-
-def _listen(port: int) -> socket.socket:
-    line = socket.socket(
-        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # asyncio sends at once only over these
-    try:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        line.bind((HOST, port))
-        line.listen(128)
-    except (OSError, OverflowError) as error:
-        line.close()
-        said = error.strerror if isinstance(error, OSError) else error
-        raise AtmError(f"port {port} cannot be used: {said}", "choose another: --port N, or 0 for any") from None
-    return line
 
 
 class HttpServer:
@@ -173,28 +156,12 @@ def _bearer_of(token: AccessToken) -> str:
 
 
 def _web_server(app: Gate) -> uvicorn.Server:
-    """Stopped by the signals that stop programs. Uvicorn's own handlers come late, and raise again what they caught."""
-    import uvicorn
-
-    from atm.ui.mcp.http.patience import PatientProtocol
-
-    config = uvicorn.Config(
-        app,
-        http=PatientProtocol,
-        log_config=None,
-        access_log=False,
-        ws="none",
-        lifespan="on",
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=STOP_SECONDS,
-    )
-    server = uvicorn.Server(config)
+    """Stopped by the signals that stop programs."""
+    server = web_server(app)
 
     def stop() -> None:
         server.should_exit = True
 
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C raises KeyboardInterrupt there
             asyncio.get_running_loop().add_signal_handler(number, stop)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
-import struct
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
 from atm.teamd.events.hub import Listener
 from atm.teamd.loops import in_thread
+from atm.teamd.peers import process_of
 from atm.teamd.surfaces import file_at
 from atm.ui.mcp.hello import LONGEST_LINE, BadHello, decode_hello, encode_refusal, encode_welcome
 
@@ -35,7 +34,6 @@ HELLO_SECONDS = 5.0
 STOP_SECONDS = 2.0
 MOST_CONNECTIONS = 256
 BUFFER = 256 << 10
-_MACOS_LOCAL, _MACOS_PEER_PID = 0, 2
 
 
 class McpHost:
@@ -121,7 +119,7 @@ class McpHost:
             if len(self._open) > MOST_CONNECTIONS:
                 raise BadHello("too many connections are open", "close some agents")
             reception = await self._reception()
-            client = await reception.admit(claim, pid=_process_of(writer))
+            client = await reception.admit(claim, pid=process_of(writer))
         except AtmError as error:
             writer.write(encode_refusal(error))
             with contextlib.suppress(OSError):
@@ -159,17 +157,6 @@ class McpHost:
     def _log(self, level: str, text: str) -> None:
         if self._facts is not None:
             self._facts.log(level, self.name, text)
-
-
-def _process_of(writer: asyncio.StreamWriter) -> int | None:
-    """The process at the other end; None where the system does not tell."""
-    line = writer.get_extra_info("socket")
-    try:
-        if hasattr(socket, "SO_PEERCRED"):
-            return int(struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]) or None
-        return int(line.getsockopt(_MACOS_LOCAL, _MACOS_PEER_PID)) or None
-    except (OSError, AttributeError, struct.error):
-        return None
 
 
 async def _greeted(reader: asyncio.StreamReader) -> IdentityClaim:

@@ -9,8 +9,9 @@ from atm.ui.views.team.spans import left, since, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.ui.faces.view_names import Target
     from atm.ui.tui.lines import Line
-    from atm.ui.tui.model import Model, Target
+    from atm.ui.tui.model import Model
     from atm.ui.views.team.seen import ApprovalSeen, MemberSeen, TaskSeen, TeamSeen
 
 BAR = 30

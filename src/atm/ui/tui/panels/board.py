@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from atm.domain.board.schedule import waves
+from atm.ui.faces.view_names import BOARD, TABS
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, cut, fitted, padded, text, wrapped
-from atm.ui.tui.model import BOARD, GAP, TABS, Body, ListRow, fixed
+from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node

@@ -169,13 +169,19 @@ def _done(task: TaskSeen, seen: TeamSeen) -> AttentionRow:
 
 
 def _age(one: MemberSeen) -> str:
-    """The freshest sign and where it comes from: `hook 3 s`."""
+    """`hook 3 s`."""
+    heard = freshest(one)
+    return f"{heard[1]} {span(heard[0])}" if heard is not None else "unknown"
+
+
+def freshest(one: MemberSeen) -> tuple[float, str] | None:
+    """The freshest sign of a member, and where it comes from in a word; None if there is none."""
     known = [(one.state_age_seconds, one.state_source), (one.liveness_age_seconds, one.liveness_source)]
     aged = [(age, source) for age, source in known if age is not None]
     if not aged:
-        return "unknown"
+        return None
     age, source = min(aged, key=lambda one: one[0])
-    return f"{_short(source)} {span(age)}"
+    return age, _short(source)
 
 
 def _short(source: str) -> str:

@@ -6,31 +6,47 @@ Letters command in lists; what cannot be taken back wants its key twice.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from atm.domain.untrusted_text import shell_word
-from atm.ui.tui.model import AGENT, APPROVALS, BOARD, MAIL, MERGE, RUNS, SESSIONS, TASK, TEAMS, THREAD, KeyOffer
+from atm.ui.faces.view_names import AGENT, APPROVALS, MAIL, MERGE, RUNS, SESSIONS, TASK, TEAMS, THREAD
 from atm.ui.views.team.seen import TeamSeen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ui.tui.model import Model
+    from atm.ui.faces.view_names import Target
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOffer:
+    """Something that a key does: a command, a question first, or another view."""
+
+    key: str
+    word: str
+    command: tuple[str, ...] = ()
+    asks: str = ""
+    """What the line asks for; what is typed takes the place of `{}` in the command."""
+    opens: str = ""
+    is_twice: bool = False
+    in_terminal: bool = False
+    """It needs the terminal for itself."""
+
 
 ANSWER = "{}"
 """Where what was typed goes in a command."""
 
 
-def offers(model: Model) -> list[KeyOffer]:
-    """For the row that is chosen; the first with a command is the one whose command is shown."""
-    made = _MADE.get(model.target[0]) if model.target is not None else None
-    found = made(model.target[1], model.seen or TeamSeen("")) if made is not None and model.target is not None else []
-    found = [one for one in found if one.opens != model.view or one.opens in (APPROVALS, TEAMS)]
-    return [*found, _ADD] if model.view == BOARD else found
+def offers_for(target: Target, seen: TeamSeen) -> list[KeyOffer]:
+    """For one row; the first with a command is the one whose command is shown."""
+    made = _MADE.get(target[0])
+    return made(target[1], seen) if made is not None else []
 
 
-_ADD = KeyOffer("+", "add", ("tasks", "add", "--", ANSWER), asks="title of the new task")
+ADD = KeyOffer("+", "add", ("tasks", "add", "--", ANSWER), asks="title of the new task")
 
 
 def _approval(id: str, _: TeamSeen) -> list[KeyOffer]:
-    no = "--reason", "a person said no at the screen"
+    no = "--reason", "a person said no"
     return [
         KeyOffer("a", "approve", ("approvals", "approve", id), is_twice=True),
         KeyOffer("x", "deny", ("approvals", "deny", id, *no)),
@@ -75,7 +91,7 @@ def _task(id: str, seen: TeamSeen) -> list[KeyOffer]:
     made.append(KeyOffer("c", "comment", ("tasks", "comment", id, "--", ANSWER), asks=f"remark on #{id}"))
     if task.state not in ("completed", "cancelled"):
         made.append(
-            KeyOffer("D", "cancel", ("tasks", "cancel", id, "--reason", "cancelled at the screen"), is_twice=True)
+            KeyOffer("D", "cancel", ("tasks", "cancel", id, "--reason", "cancelled by a person"), is_twice=True)
         )
     return made
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 PAGE_SECONDS = 20.0
 
 
-def run_atm(environment: Mapping[str, str], words: list[str], stdin: int = subprocess.DEVNULL) -> tuple[int, str, str]:
+def run_atm(
+    environment: Mapping[str, str], words: list[str], stdin: int = subprocess.DEVNULL, folder: str = ""
+) -> tuple[int, str, str]:
     """Code, output, errors. Without colours, and with no terminal to ask at."""
     try:
         done = subprocess.run(
@@ -21,6 +23,7 @@ def run_atm(environment: Mapping[str, str], words: list[str], stdin: int = subpr
             capture_output=True,
             timeout=PAGE_SECONDS,
             env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+            cwd=folder or None,
             check=False,
         )
     except subprocess.TimeoutExpired:

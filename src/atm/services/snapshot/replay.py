@@ -1,0 +1,217 @@
+"""
+A team as it was at any moment: told anew from ledger, history, audit and the runs' events.
+
+Pure, over what was read. Only what was written down is known: a task that another program changed is seen from the
+moment at which somebody noticed, and whoever was never heard of then is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atm.domain.approvals.requests import ASKED
+from atm.domain.mail.receipts import ARCHIVED, RESTORED, RETURNED
+from atm.formats.board.task_history import VANISHED
+from atm.formats.files.times import from_iso
+from atm.formats.mail.journal import MESSAGE
+from atm.services.snapshot.happenings import happenings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from atm.domain.plain import Plain, Record
+    from atm.domain.runs.memory import RunEvent
+    from atm.formats.board.task_history import Past
+    from atm.formats.mail.journal import Entry
+
+HAVE_READ = ("read", "answered", ARCHIVED)
+MOST_MARKS = 5000
+JUST = 30
+"""Things that happened just before a moment, as many as are told with it."""
+STEPS = 60
+"""Columns of a chart over time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened, at a second of this machine's clock."""
+
+    at: float
+    kind: str
+    who: str
+    what: str
+    about: str
+
+    def fields(self) -> dict[str, Plain]:
+        return {"at": self.at, "kind": self.kind, "who": self.who, "what": self.what, "about": self.about}
+
+
+@dataclass(slots=True)
+class TeamPast:
+    """Everything that was written down of a team."""
+
+    entries: Sequence[Entry]
+    past: Sequence[Past]
+    audit: Sequence[Record]
+    events: Sequence[RunEvent]
+    waits: dict[str, list[str]] = field(default_factory=dict)
+    """What tasks wait for, as the board says it today: the history does not tell."""
+    commands: dict[str, str] = field(default_factory=dict)
+    """What requests were for, by their ids; the audit tells who decided, and why."""
+
+    def marks(self) -> list[Mark]:
+        told = happenings(self.entries, self.past, self.audit, MOST_MARKS)
+        found = [
+            Mark(at, one.kind, one.who, one.what, one.about) for one in told if (at := from_iso(one.at)) is not None
+        ]
+        return sorted([*found, *_run_marks(self.events)], key=lambda mark: mark.at)[-MOST_MARKS:]
+
+    def at(self, moment: float, marks: Sequence[Mark]) -> dict[str, Plain]:
+        """The team as it stood then."""
+        before = [mark for mark in marks if mark.at <= moment]
+        merges = _merges(self.events, moment)
+        return {
+            "moment": moment,
+            "tasks": [*_tasks(self.past, self.waits, moment)],
+            "members": [*_members(self.entries, self.events, before, moment)],
+            "approvals": [*_approvals(self.audit, self.commands, moment)],
+            "merges": [{"task": task, "status": status} for task, status in merges.items()],
+            "happened": [mark.fields() for mark in before[-JUST:]],
+        }
+
+
+def _run_marks(events: Iterable[RunEvent]) -> Iterator[Mark]:
+    """What only a run tells: merging, agents that come and go, its own beginning and end."""
+    for event in events:
+        if event.kind.startswith(("task.", "approval.")) or event.kind == "agent.message":
+            continue
+        kind = event.kind.partition(".")[0]
+        task = event.text("task") or (event.subject if kind == "merge" else "")
+        who = event.text("by") if kind == "merge" else event.subject
+        yield Mark(event.at, kind, who or "atm", _told(event, kind), task or event.subject)
+
+
+def _told(event: RunEvent, kind: str) -> str:
+    word = event.kind.partition(".")[2].replace("_", " ")
+    about = f"#{event.subject} " if kind == "merge" else ""
+    rivals, files = (event.detail.get(key) for key in ("with", "files"))
+    facts = [event.text(key) for key in ("why", "text", "outcome") if event.text(key)]
+    if isinstance(rivals, list) and rivals:
+        facts.append("with " + ", ".join(f"#{id}" for id in rivals))
+    if isinstance(files, list) and files:
+        facts.append("in " + ", ".join(str(path) for path in files))
+    return f"{about}{word} {'; '.join(facts)}".strip()
+
+
+def _tasks(past: Iterable[Past], waits: dict[str, list[str]], moment: float) -> Iterator[dict[str, Plain]]:
+    found: dict[str, dict[str, Plain]] = {}
+    for one in past:
+        at = from_iso(one.word("at"))
+        if at is None or at > moment:
+            continue
+        if one.word("type") == VANISHED:
+            found.pop(one.task, None)
+            continue
+        after = {key: value for key, value in one.after.items() if isinstance(value, str)}
+        status, outcome = after.get("status", ""), after.get("outcome", "")
+        state = outcome if status == "completed" and outcome not in ("", "completed") else status
+        owner: Plain = after.get("owner") or None
+        found[one.task] = {"id": one.task, "subject": after.get("subject", ""), "state": state, "owner": owner}
+    for id, known in sorted(found.items(), key=lambda pair: (not pair[0].isdecimal(), pair[0].zfill(12))):
+        open_now = [other for other in waits.get(id, []) if found.get(other, {}).get("state") != "completed"]
+        is_blocked = known["state"] == "pending" and bool(open_now)
+        yield {**known, "state": "blocked" if is_blocked else known["state"], "blocked_by": [*waits.get(id, [])]}
+
+
+def _members(
+    entries: Iterable[Entry], events: Iterable[RunEvent], marks: Iterable[Mark], moment: float
+) -> Iterator[dict[str, Plain]]:
+    """Who was heard of by then: unread mail by the ledger, what they did by the run."""
+    unread: dict[str, set[str]] = {}
+    for entry in entries:
+        at = from_iso(entry.at)
+        if at is None or at > moment or not entry.agent:
+            continue
+        box = unread.setdefault(entry.agent, set())
+        if entry.kind == MESSAGE or entry.state in (RETURNED, RESTORED):
+            box.update(entry.ids)
+        if entry.state in HAVE_READ:
+            box.difference_update(entry.ids)
+    state: dict[str, str] = {}
+    for event in events:
+        if event.at <= moment and event.kind.startswith("agent.") and event.kind != "agent.message":
+            state[event.subject] = event.kind.partition(".")[2]
+    names = dict.fromkeys([*unread, *state, *(mark.who for mark in marks if mark.kind in ("mail", "task"))])
+    for name in names:
+        count: Plain = len(unread[name]) if name in unread else None
+        yield {"name": name, "unread": count, "state": state.get(name, "unknown")}
+
+
+def _approvals(audit: Iterable[Record], commands: dict[str, str], moment: float) -> Iterator[dict[str, Plain]]:
+    """Requests that had been asked by then, and how each stood."""
+    found: dict[str, dict[str, Plain]] = {}
+    for line in audit:
+        at, id, event = from_iso(str(line.get("at"))), str(line.get("id")), str(line.get("event"))
+        if at is None or at > moment:
+            continue
+        one = found.setdefault(id, {"id": id, "requester": None, "command": commands.get(id), "state": "waiting"})
+        if event == ASKED:
+            one["requester"] = line.get("by")
+        else:
+            one["state"] = event
+    yield from found.values()
+
+
+def _merges(events: Iterable[RunEvent], moment: float) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for event in events:
+        if event.at <= moment and event.kind.startswith("merge."):
+            found[event.subject] = event.kind.partition(".")[2]
+    return found
+
+
+# Over time.
+
+
+def activity(marks: Sequence[Mark], events: Sequence[RunEvent], now: float) -> dict[str, Plain]:
+    """
+    What happened in each step of time, for a chart: mail, tasks, approvals, turns, tokens, cost.
+
+    Coordination is the share of everything that happened that was talk: mail and approvals beside work on tasks. Steps
+    in which nothing happened have no share.
+    """
+    began = min([mark.at for mark in marks] + [event.at for event in events] + [now - 60.0])
+    step = max(1.0, (now - began) / STEPS)
+    counts = {kind: [0] * STEPS for kind in ("mail", "task", "approval")}
+    for mark in marks:
+        if mark.kind in counts:
+            counts[mark.kind][_column(mark.at, began, step)] += 1
+    turns, tokens, cost = [0] * STEPS, [0] * STEPS, [0.0] * STEPS
+    has_tokens = has_cost = False
+    for event in events:
+        at = _column(event.at, began, step)
+        turns[at] += int(event.number("turns"))
+        if isinstance(event.detail.get("tokens"), int):
+            tokens[at], has_tokens = tokens[at] + int(event.number("tokens")), True
+        if isinstance(event.detail.get("cost"), int | float):
+            cost[at], has_cost = cost[at] + event.number("cost"), True
+    talk = [mail + asked for mail, asked in zip(counts["mail"], counts["approval"], strict=True)]
+    share: list[Plain] = [
+        round(said / (said + done), 3) if said + done else None for said, done in zip(talk, counts["task"], strict=True)
+    ]
+    return {
+        "from": began,
+        "step": step,
+        "mail": [*counts["mail"]],
+        "tasks": [*counts["task"]],
+        "approvals": [*counts["approval"]],
+        "turns": [*turns],
+        "coordination": share,
+        "tokens": [*tokens] if has_tokens else None,
+        "cost": [*cost] if has_cost else None,
+    }
+
+
+def _column(at: float, began: float, step: float) -> int:
+    return max(0, min(STEPS - 1, int((at - began) / step)))

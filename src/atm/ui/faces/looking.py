@@ -1,0 +1,29 @@
+"""When to look again: at once when a file of a team changes, else now and then."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from atm.formats.files.layout import Layout
+
+LOOK_EVERY = 5.0
+"""Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
+SLICE = 0.25
+"""Seconds after which whoever leaves is noticed."""
+
+
+def looks(layout: Layout, team: str, go_on: Callable[[], bool]) -> Iterator[None]:
+    """For whoever looks each time. What changes during a look is looked at next."""
+    from atm.wiring.events import build_watch
+    from atm.wiring.snapshot import watched
+
+    while go_on():
+        with build_watch(watched(layout, team)) as changes:
+            yield
+            end = monotonic() + LOOK_EVERY
+            while go_on() and monotonic() < end and not changes.wait(SLICE):
+                continue
