@@ -35,6 +35,7 @@ function line(values, top) {
   return runs.map((points) => {
     const said = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
     const [from] = points[0], [to] = points.at(-1);
+    if (points.length === 1) return html`<rect x=${from} y=${points[0][1]} width="2" height=${HIGH - points[0][1]} />`;
     return html`<path class="a" d=${`M${said} ${to.toFixed(1)} ${HIGH} ${from.toFixed(1)} ${HIGH}Z`} /><path class="l" d=${`M${said}`} />`;
   });
 }
