@@ -38,6 +38,7 @@ PROGRAMS = {
     "ps": Program("procps", ("pgrep", "pkill", "top", "free", "uptime")),
     "node": Program("nodejs", ("nodejs", "corepack")),
     "npm": Program("npm", ("npx",)),
+    "chromium": Program("chromium"),
     "bash": Program("bash"),
     "zsh": Program("zsh"),
     "fish": Program("fish"),

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from atm.ui.tui.deeds import offers as key_offers
-from atm.ui.tui.deeds import spelled
 from tests.tui.lantern import LANTERN, NOW, ago
 
 from atm.formats.files.times import to_iso
-from atm.ui.tui.model import BOARD, OVERVIEW, Model
-from atm.ui.views.team.attention import DONE, attention, strip
 from atm.ui.views.team.seen import (
     AgentSeen,
     CollisionSeen,
@@ -22,6 +18,7 @@ from atm.ui.views.team.seen import (
     TaskSeen,
     TeamSeen,
 )
+from atm.ui.web.whole import whole_of as composed
 
 GOAL = "0.4: check only what changed, and say it in machine-readable reports"
 AFTER = {6: "1 2", 7: "1", 13: "1", 9: "1", 5: "3", 8: "3", 10: "3", 11: "4", 12: "6 7", 14: "5 8 10 11 12 13"}
@@ -92,43 +89,9 @@ def snapshot_of(seen: TeamSeen, description: str | None = GOAL) -> dict[str, Any
     return fields
 
 
-def offers_of(seen: TeamSeen, kind: str, id: str) -> list[dict[str, Any]]:
-    """What the screen's keys offer, in the API's words."""
-    model = Model(seen.team, [seen.team], seen, NOW, now=NOW)
-    model.view = BOARD if kind == "team" else OVERVIEW
-    model.chosen[model.view] = (kind, id)
-    found = [one for one in key_offers(model) if one.command and not one.opens and not one.in_terminal]
-    return [
-        {
-            "deed": one.word.replace(" ", "-"),
-            "word": one.word,
-            "command": spelled(one, seen.team),
-            "asks": one.asks,
-            "twice": one.is_twice,
-        }
-        for one in found
-    ]
-
-
-def whole_of(seen: TeamSeen, version: str = "r1-1", now: float = NOW) -> dict[str, Any]:
-    rows = []
-    for row in attention(seen, now):
-        if row.group == DONE:
-            continue
-        member = seen.member(row.who) if row.target[0] == "member" else None
-        age = row.age if member is None else member.state_age_seconds
-        rows.append(
-            {**asdict(row), "age": age, "source": "hook" if member else "", "offers": offers_of(seen, *row.target)}
-        )
-    words = [row["group"] for row in rows]
-    return {
-        "version": version,
-        "now": now,
-        "snapshot": snapshot_of(seen),
-        "rows": rows,
-        "cells": dict(zip([one.id for one in seen.tasks], strip(seen), strict=True)),
-        "counts": {"needs": words.count("Needs you"), "problems": words.count("Problems")},
-    }
+def whole_of(seen: TeamSeen, now: float = NOW) -> dict[str, Any]:
+    """As the server composes it."""
+    return composed(snapshot_of(seen), seen, now)
 
 
 JOURNEY = ("queued", "written", "surfaced", "read", "answered")

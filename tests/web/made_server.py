@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from dataclasses import replace
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.web import lantern_page as made
 
 from atm.ui.views.team.seen import TeamSeen
+from atm.ui.web.whole import change_between, offer_fields, offers_of
 
 PAGE = Path(__file__).parents[2] / "src/atm/ui/web/page"
 CSP = (
@@ -44,7 +45,7 @@ class MadeServer(ThreadingHTTPServer):
     ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen, self.role, self.threads = seen, role, made.THREADS if threads is None else threads
-        self.version, self.key, self.is_in, self.is_deaf = 1, KEY, True, False
+        self.version, self.now, self.key, self.is_in, self.is_deaf = 1, made.NOW, KEY, True, False
         self.deeds: list[dict[str, Any]] = []
         self.ears: list[queue.Queue[tuple[str, dict[str, Any]] | None]] = []
         self.lock = threading.Lock()
@@ -66,34 +67,20 @@ class MadeServer(ThreadingHTTPServer):
 
     def whole(self) -> dict[str, Any]:
         assert self.seen is not None
-        return made.whole_of(self.seen, f"r1-{self.version}")
+        return {"version": f"r1-{self.version}", **made.whole_of(self.seen, self.now)}
 
-    def change(self, seen: TeamSeen) -> None:
-        """Tells every stream what is another in `seen`."""
+    def offers(self, kind: str, id: str) -> list[dict[str, Any]]:
+        assert self.seen is not None
+        return [offer_fields(one, self.seen.team) for one in offers_of((kind, id), self.seen)]
+
+    def change(self, seen: TeamSeen, passed: float = 0.0) -> None:
+        """Tells every stream what is another in `seen`, so many seconds later."""
         before, self.seen = self.whole(), seen
-        self.version += 1
-        after = self.whole()
-        old, new = before["snapshot"], after["snapshot"]
-        tops = {key: value for key, value in new.items() if key not in ("tasks", "members") and old.get(key) != value}
-        cells = {
-            id: after["cells"].get(id)
-            for id in {*before["cells"], *after["cells"]}
-            if before["cells"].get(id) != after["cells"].get(id)
-        }
-        self.tell(
-            "change",
-            {
-                "from": before["version"],
-                "version": after["version"],
-                "now": after["now"],
-                "snapshot": tops,
-                "tasks": _listed(old["tasks"], new["tasks"], "id"),
-                "members": _listed(old["members"], new["members"], "name"),
-                "rows": after["rows"] if after["rows"] != before["rows"] else None,
-                "cells": cells,
-                "counts": after["counts"],
-            },
-        )
+        self.now += passed
+        change = change_between(before, self.whole())
+        if change is not None:
+            self.version += 1
+            self.tell("change", {"from": before["version"], "version": f"r1-{self.version}", **change})
 
     def tell(self, kind: str, data: dict[str, Any]) -> None:
         with self.lock:
@@ -105,17 +92,6 @@ class MadeServer(ThreadingHTTPServer):
         with self.lock:
             for ear in self.ears:
                 ear.put(None)
-
-
-def _listed(old: list[dict[str, Any]], new: list[dict[str, Any]], key: str) -> dict[str, Any]:
-    known = {one[key]: one for one in old}
-    ids = [one[key] for one in new]
-    order = ids if ids != [one[key] for one in old] else None
-    return {
-        "changed": [one for one in new if known.get(one[key]) != one],
-        "gone": [id for id in known if id not in ids],
-        "order": order,
-    }
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -172,7 +148,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.deeds.append(body)
             seen = self.server.seen
             assert seen is not None
-            offers = made.offers_of(seen, body["kind"], body["id"])
+            offers = self.server.offers(body["kind"], body["id"])
             command = next((one["command"] for one in offers if one["deed"] == body["deed"]), "")
             if not command:
                 return self._say({"error": "it is not offered", "remedy": "look again", "command": ""}, 409)
@@ -204,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         elif rest[0] == "events":
             self._events(asked.get("after") or self.headers.get("Last-Event-ID") or "")
         elif rest[0] == "offers":
-            self._say({"offers": made.offers_of(seen, asked["kind"], asked["id"])})
+            self._say({"offers": self.server.offers(asked["kind"], asked["id"])})
         elif rest[0] == "replay":
             self._say({"from": made.NOW - 9660, "to": made.NOW, "marks": made.LIFE})
         elif rest[0] == "at":
@@ -218,7 +194,7 @@ class Handler(BaseHTTPRequestHandler):
         task = seen.task(id)
         tasks = {"task": made.detail_of(task)} if task else None
         item = next((one for one in made.QUEUE if one["task"] == id), None)
-        approvals = [one.__class__ and {k: getattr(one, k) for k in one.__slots__} for one in seen.approvals]
+        approvals = [asdict(one) for one in seen.approvals]
         values: dict[str, tuple[str, Any]] = {
             "task": (f"atm tasks show {id}", tasks),
             "diff": (f"atm peek {id} --diff", {"diff": made.DIFF}),
@@ -320,11 +296,6 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-
-def observed(seen: TeamSeen) -> TeamSeen:
-    """The same, a moment later."""
-    return replace(seen, version=seen.version + 1)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 // One value; parts ask for it and are drawn anew when it changes.
 
 import { get, post, Refused, teamPath } from "./api.js";
-import { applied } from "./change.js";
+import { applied, arrived } from "./change.js";
 import { Stream } from "./stream.js";
 import { useEffect, useState } from "./view.js";
 
@@ -129,7 +129,7 @@ const isOlder = (said, whole) => {
 
 function take(said) {
   if (world.whole && isOlder(said.version, world.whole.version)) return;
-  changed({ whole: { ...said, rows: said.rows ?? [], cells: said.cells ?? {}, counts: said.counts ?? {}, got: Date.now(), baseNow: said.now }, missing: null });
+  changed({ whole: arrived(said), missing: null });
 }
 
 function heard(team, kind, data) {
@@ -162,7 +162,10 @@ export async function doDeed(kind, id, offer, text = "") {
 // Reading what is not in the snapshot.
 
 const kept = new Map();
+/** When each was asked for last: a team that changes quickly must not make many ask at once. */
+const asked = new Map();
 const MOST_KEPT = 60;
+const PAUSE = 2000;
 
 /**
  * What a command of atm prints, read again when the team changes, at most every two seconds.
@@ -170,25 +173,25 @@ const MOST_KEPT = 60;
  */
 export function useRead(what, id = "", { every = 0, team = world.team, isOn = true } = {}) {
   const key = `${team}\u0000${what}\u0000${id}`;
-  const [, set] = useState(0);
   const version = world.whole?.version;
   useEffect(() => {
     if (!isOn || !team) return undefined;
     let isHere = true, timer = 0;
     const read = async () => {
+      asked.set(key, Date.now());
       try {
         const said = await get(teamPath(team, `/read/${what}${id === "" ? "" : `?id=${encodeURIComponent(id)}`}`));
-        keep(key, { ...said, error: null, got: Date.now() });
+        keep(key, { ...said, error: null });
       } catch (error) {
         if (signedOut(error)) return;
-        keep(key, { ...(kept.get(key) ?? {}), error, got: Date.now() });
+        keep(key, { ...(kept.get(key) ?? {}), error });
       }
-      if (!isHere) return;
-      set((n) => n + 1);
-      if (every) timer = setTimeout(read, every);
+      // Drawn even if another effect has taken over meanwhile: what was read is for all who look at it.
+      changed();
+      if (isHere && every) timer = setTimeout(read, every);
     };
-    const age = Date.now() - (kept.get(key)?.got ?? 0);
-    timer = setTimeout(read, age > 2000 ? 0 : 2000 - age);
+    const age = Date.now() - (asked.get(key) ?? 0);
+    timer = setTimeout(read, age > PAUSE ? 0 : PAUSE - age);
     return () => { isHere = false; clearTimeout(timer); };
   }, [key, isOn, every ? 0 : version]);
   const found = kept.get(key);

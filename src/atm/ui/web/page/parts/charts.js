@@ -1,5 +1,6 @@
 // Charts: ink on paper. What nobody knows is a gap or a dashed line, never zero.
 
+import { clock } from "../spans.js";
 import { html, useEffect, useRef } from "../view.js";
 
 const WIDE = 150, HIGH = 22;
@@ -34,6 +35,7 @@ function line(values, top) {
   return runs.map((points) => {
     const said = points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
     const [from] = points[0], [to] = points.at(-1);
+    if (points.length === 1) return html`<rect x=${from} y=${points[0][1]} width="2" height=${HIGH - points[0][1]} />`;
     return html`<path class="a" d=${`M${said} ${to.toFixed(1)} ${HIGH} ${from.toFixed(1)} ${HIGH}Z`} /><path class="l" d=${`M${said}`} />`;
   });
 }
@@ -82,12 +84,14 @@ export function Chart({ from, step, series, height = 150, label }) {
 
 function options(box, series, height) {
   const ink = colours(box), dashes = [undefined, [6, 4], [2, 3]];
+  const says = series[0][2];
   const axis = { stroke: ink.dim, grid: { stroke: ink.line, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", size: 40 };
   return {
     width: box.clientWidth, height, cursor: { y: false }, legend: { live: true },
-    axes: [{ ...axis, size: 26, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] }, axis],
-    series: [{ value: "{HH}:{mm}" }, ...series.map(([name, , said], at) => ({
-      label: name, stroke: ink.ink, width: 1.5, dash: dashes[at], points: { show: false }, value: (_, value) => (value === null ? "unknown" : said(value)),
+    axes: [{ ...axis, size: 26, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] }, { ...axis, size: 52, values: (_, splits) => splits.map(says) }],
+    scales: { y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] } },
+    series: [{ label: "at", value: (_, at) => (at === null || at === undefined ? "" : clock(at, { seconds: false })) }, ...series.map(([name, , said], at) => ({
+      label: name, stroke: ink.ink, width: 1.5, dash: dashes[at], points: { show: false }, value: (_, value, __, at) => (at === null || at === undefined ? "" : value === null || value === undefined ? "unknown" : said(value)),
     }))],
   };
 }

@@ -6,6 +6,7 @@ import { Same } from "./said.js";
 
 const ARMED = 2000;
 const label = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+const SAYS = { cancel: "Cancel the task", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
 const LOOKS = { approve: "primary", "approve the plan": "primary", deny: "danger", kill: "danger", cancel: "danger", skip: "danger" };
 
 /**
@@ -30,7 +31,7 @@ export function Deed({ kind, id, offer, look, hint, blocked = "", onAsk, says })
     run(false);
     return undefined;
   };
-  const text = isArmed ? `Press again: ${offer.word}` : `${says ?? label(offer.word)}${offer.asks ? "…" : ""}`;
+  const text = isArmed ? `Press again: ${offer.word}` : `${says ?? SAYS[offer.word] ?? label(offer.word)}${offer.asks ? "…" : ""}`;
   return html`<button type="button" class=${classes("btn", look ?? LOOKS[offer.word], isArmed && "armed")} title=${blocked || offer.command}
     data-deed=${offer.deed} disabled=${runs || !world.isLive || Boolean(blocked)} onClick=${press}>${text}${hint && html` <kbd>${hint}</kbd>`}</button>`;
 }

@@ -68,7 +68,7 @@ export function Strip({ seen, cells }) {
     <span class="goal cut not-phone">${seen.description && html`<${Line} text=${seen.description} />`}</span>
     <span class="fact cells-box"><${Cells} tasks=${tasks} cells=${cells} /></span>
     ${tasks.length > 0 && html`<span class="fact"><b>${done}</b> of ${tasks.length}<span class="not-phone"> done</span></span>`}
-    ${since !== null && html`<span class="fact time"><b>${span(now() - since)}</b></span>`}<${Spend} members=${seen.members ?? []} /></div>`;
+    ${since !== null && html`<span class="fact time">${seen.status === "active" ? "" : `${seen.status} for `}<b>${span(now() - since)}</b></span>`}<${Spend} members=${seen.members ?? []} /></div>`;
 }
 
 function Spend({ members }) {

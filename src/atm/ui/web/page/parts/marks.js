@@ -49,10 +49,9 @@ export const Tags = ({ ids }) => (ids ?? []).map((id, at) => html`${at ? " " : "
 export const TaskLink = ({ id }) => html`<a class="link" href=${path(world.team, "task", id)}>#<${Name} text=${id} /> <${Line} text=${taskOf(id)?.subject ?? ""} /></a>`;
 
 /** How long ago, counted on while live; the time of day when nobody answers any more. */
-export function Age({ seconds, at, before = "", after = "" }) {
+export function Age({ at, before = "", after = "" }) {
   useTick();
-  const whole = world.whole;
-  const then = at !== undefined ? epoch(at) : seconds === null || seconds === undefined || !whole ? null : whole.baseNow - seconds;
+  const then = epoch(at);
   if (then === null) return html`<span class="age">unknown</span>`;
   const said = world.isLive ? `${before}${span(Math.max(0, now() - then))}${after}` : `${before}${clock(then)}`;
   return html`<span class="age">${said}</span>`;

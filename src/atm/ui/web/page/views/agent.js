@@ -29,7 +29,7 @@ function Four({ member, whole }) {
   const box = (question, [shape, meaning, answer], why, source) => html`<li><span class="q">${question}</span><span class=${`st st-${meaning}`}><${Mark} g=${shape} /><${Line} text=${answer} most=${60} /></span><small>${why}</small><span class="age">${source}</span></li>`;
   return html`<ul class="panel four">
     ${box("Has it got its mail?", mail.unread === 0 ? ["done", "proven", "yes"] : mail.unread ? ["open", "rest", `${mail.unread} unread`] : ["unknown", "rest", "unknown"], mail.problem ? html`<${Line} text=${mail.problem} />` : mail.total ? `${mail.total} in its inbox` : "no mail yet", "inbox")}
-    ${box("Is anybody there?", there, html`<${Line} text=${member.liveness_warning || member.liveness_source} most=${100} />`, html`<${Age} seconds=${member.liveness_age_seconds} before="seen " after=" ago" />`)}
+    ${box("Is anybody there?", there, html`<${Line} text=${member.liveness_warning || member.liveness_source} most=${100} />`, html`<${Age} at=${member.heard_at} before="seen " after=" ago" />`)}
     ${box("Does it know its work?", sync ? [sync.state === "synced" || sync.state === "working" ? "done" : sync.state === "unknown" ? "unknown" : "ready", "rest", sync.label] : ["unknown", "rest", "unknown"], html`<${Line} text=${sync?.why ?? "nobody asked"} most=${140} />`, "work-sync")}
     ${box("Does the work get on?", stall ? ["problem", "broken", `not on #${stall.task}`] : member.tasks?.length ? ["done", "proven", "as far as atm knows"] : ["idle", "rest", "it holds no task"], stall ? html`no progress since ${clock(stall.since, { today: whole.now })}; ${stall.told === "lead" ? "its lead was told" : "it was told"}` : member.tasks?.length ? "no stall was found" : "nothing to get on with", "task history")}</ul>`;
 }
@@ -62,7 +62,7 @@ export function Output({ name, read, most = 400 }) {
   const box = useRef(null), lines = (read.value?.lines ?? []).slice(-most), stays = useRef(true);
   useEffect(() => { if (stays.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
   const onScroll = () => { stays.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 24; };
-  return html`<pre class="term live" tabindex="0" ref=${box} onScroll=${onScroll} aria-label="Output" dir="ltr"><span class="d">${"read-only · as of "}${clock(read.at)}${"\n"}</span>${lines.length ? lines.map((line) => html`${pieces(String(line).slice(0, MOST_LINE)).map((one) => one.tag ? html`<span class="ctl">${one.tag}</span>` : one)}${"\n"}`) : html`<span class="d">Nothing was said yet, or atm did not start <${Name} text=${name} />.</span>`}</pre>`;
+  return html`<pre class="term live" tabindex="0" ref=${box} onScroll=${onScroll} aria-label="Output" dir="ltr"><span class="d">${"read-only · as of "}${clock(read.at)}${"\n"}</span>${lines.length ? lines.map((line) => html`${pieces(String(line).slice(0, MOST_LINE)).map((one) => one.tag ? html`<span class="ctl">${one.tag}</span>` : one)}${"\n"}`) : html`<span class="d">${read.value?.why ? html`<${Line} text=${read.value.why} />` : html`<${Name} text=${name} /> has said nothing yet.`}</span>`}</pre>`;
 }
 
 function Changes({ member }) {

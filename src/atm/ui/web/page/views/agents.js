@@ -10,7 +10,7 @@ import { Output } from "./agent.js";
 
 /** The word for a member, as the overview has it; people have none there. */
 export function wordOf(member, rows) {
-  const row = rows.find((one) => one.who === member.name && ["Working", "Idle", "Unknown"].includes(one.group)) ?? rows.find((one) => one.who === member.name);
+  const of = rows.filter((one) => one.who === member.name && one.word !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
   return row?.word ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
 }
 
@@ -24,7 +24,7 @@ export function Agents({ team, whole }) {
 
 const Member = memo(({ one, word, team, isPeeked, peek }) => html`<div class="member-row"><a class="agent-row" data-row href=${path(team, "agent", one.name)}><${State} of=${word} /><${Who} name=${one.name} />
     <span class="what"><span class="cut">${one.tasks?.length ? html`holds ${one.tasks.slice(0, 5).map((id) => `#${id}`).join(" ")}` : html`<span class="dim">holds nothing</span>`}${one.is_lead ? ", leads" : ""}</span><small class="cut">${one.sync?.label ?? "sync unknown"}${one.mail?.unread ? `, ${one.mail.unread} unread` : ""}${one.agent?.error ? html`, <${Line} text=${one.agent.error} />` : ""}</small></span>
-    <span class="mini-cell"></span><span class="right"><${Age} seconds=${one.liveness_age_seconds} before=${one.liveness === "unknown" ? "" : `${one.liveness} `.slice(0, 14)} /></span></a>
+    <span class="mini-cell"></span><span class="right"><${Age} at=${one.heard_at} before=${one.liveness === "unknown" ? "" : `${one.liveness} `.slice(0, 14)} /></span></a>
   ${one.agent && html`<button type="button" class="btn quiet" aria-expanded=${String(isPeeked)} onClick=${() => peek(isPeeked ? "" : one.name)}>Peek</button>`}</div>`);
 
 function Peek({ name }) {

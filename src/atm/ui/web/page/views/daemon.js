@@ -12,7 +12,7 @@ export function Daemon() {
   const team = world.teams?.[0]?.name ?? "", read = useRead("daemon", "", { team, every: 5000 }), logs = useRead("logs", "", { team, every: 5000 }), said = read.value;
   if (!team) return html`<div class="page"><div class="head"><h1>Daemon</h1></div><section class="panel pad"><p class="dim">Without a team there is nothing it does.</p><code class="cmd">atm daemon status</code></section></div>`;
   return html`<div class="page"><div class="head"><h1>Daemon</h1>${said && html`<${State} of=${said.running ? "running" : "stopped"}>${said.running ? "runs" : "does not run"}</${State}>`}<span class="push not-phone"><${Same} command=${read.command} /></span></div>
-    ${!said ? html`<section class="panel"><${Unread} of=${read} what="the daemon" /></section>` : html`<div class="two even"><section class="panel"><header><h2>What it says of itself</h2></header><div class="pad"><${Facts} of=${said} /></div></section><${Loops} of=${said} /></div><${Plugins} of=${said} />`}
+    ${!said ? html`<section class="panel"><${Unread} of=${read} what="the daemon" /></section>` : html`<div class="two even top"><section class="panel"><header><h2>What it says of itself</h2></header><div class="pad"><${Facts} of=${said} /></div></section><${Loops} of=${said} /></div><${Plugins} of=${said} />`}
     <section class="panel"><header><h2>Log</h2><span class="push not-phone"><${Same} command=${logs.command} /></span></header>${logs.value ? html`<${Log} lines=${logs.value.lines ?? []} />` : html`<${Unread} of=${logs} what="the log" />`}</section></div>`;
 }
 
@@ -20,7 +20,7 @@ const isPlain = (value) => ["string", "number", "boolean"].includes(typeof value
 
 function Facts({ of }) {
   const rows = Object.entries(of).filter(([key, value]) => key !== "action" && isPlain(value));
-  return html`<dl class="kv">${rows.slice(0, 40).map(([key, value]) => html`<dt><${Name} text=${key.replaceAll("_", " ")} /></dt><dd>${/seconds$/.test(key) && typeof value === "number" ? span(value) : typeof value === "boolean" ? (value ? "yes" : "no") : html`<${Said} text=${String(value)} most=${300} />`}</dd>`)}</dl>`;
+  return html`<dl class="kv">${rows.slice(0, 40).map(([key, value]) => html`<dt><${Name} text=${key.replaceAll("_", " ")} /></dt><dd>${/seconds$|^uptime$/.test(key) && typeof value === "number" ? span(value) : key === "memory" && typeof value === "number" ? `${Math.round(value / 1e6)} MB` : typeof value === "boolean" ? (value ? "yes" : "no") : html`<${Said} text=${String(value)} most=${300} />`}</dd>`)}</dl>`;
 }
 
 const listOf = (value) => (Array.isArray(value) ? value : value && typeof value === "object" ? Object.entries(value).map(([name, one]) => (one && typeof one === "object" ? { name, ...one } : { name, state: one })) : []);

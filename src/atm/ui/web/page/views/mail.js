@@ -24,7 +24,7 @@ const people = (names) => names.slice(0, 4).join(", ") + (names.length > 4 ? ` a
 
 const Row = memo(({ thread, team, isOpen }) => {
   const last = thread.messages.at(-1);
-  return html`<a data-row href=${path(team, "mail", thread.key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><span class="cut"><${Line} text=${people(thread.people)} /></span><${Age} at=${last.at} /></span><span class="cut mid"><${Line} text=${last.summary || last.text} /></span>
+  return html`<a data-row href=${path(team, "mail", thread.key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><span class="cut"><${Line} text=${people(thread.people)} /></span><${Age} at=${last.at} /></span><span class="cut mid"><${Line} text=${last.summary || programSaid(last.text)?.type || last.text} /></span>
     <span class="l3"><span class="cut"><${Name} text=${last.sender} />: <${Line} text=${last.text} most=${120} /></span><${Mini} message=${last} /></span></a>`;
 });
 
@@ -40,7 +40,22 @@ function Thread({ thread }) {
 }
 
 const Message = memo(({ message, isMine }) => html`<article class=${classes("msg", isMine && "mine")}><header><${Who} name=${message.sender} /><span class="dim">to ${Object.keys(message.journeys ?? {}).slice(0, 6).map((who, at) => html`${at ? ", " : ""}<${Name} text=${who} />`)}</span><span class="tag"><${Name} text=${String(message.id).slice(0, 8)} /></span><span class="age">${clock(message.at, { today: world.whole?.now })}</span></header>
-  <div class="body"><${Said} text=${message.text} /></div><div class="rail-box"><${Rail} message=${message} /></div></article>`);
+  <div class="body"><${Body} text=${message.text} /></div><div class="rail-box"><${Rail} message=${message} /></div></article>`);
+
+/** Messages of programs are JSON with a type: that, and what else they say, in words. */
+function Body({ text }) {
+  const said = programSaid(text);
+  if (!said) return html`<${Said} text=${text} />`;
+  return html`<p class="mid">a program’s message: <code><${Name} text=${said.type} /></code></p><dl class="kv">${Object.entries(said).filter(([key, value]) => key !== "type" && ["string", "number", "boolean"].includes(typeof value)).slice(0, 12).map(([key, value]) => html`<dt><${Name} text=${key} /></dt><dd><${Said} text=${String(value)} most=${600} /></dd>`)}</dl>`;
+}
+
+function programSaid(text) {
+  if (!text.startsWith("{") || text.length > 20_000) return null;
+  try {
+    const said = JSON.parse(text);
+    return typeof said.type === "string" ? said : null;
+  } catch { return null; }
+}
 
 /** To somebody new: the member is chosen first, so the command is known. */
 function Compose({ members, done }) {

@@ -6,8 +6,13 @@ import { html } from "../view.js";
 import { countOf, Theme, TITLES } from "../parts/frame.js";
 import { Name } from "../parts/said.js";
 
+function Count({ view }) {
+  const [number, meaning] = countOf(view);
+  return html`<span class=${meaning ? `st st-${meaning}` : "m dim"}>${number}</span>`;
+}
+
 export function More({ team }) {
-  return html`<div class="page"><h1>More</h1><ul class="panel rows">${[...NUMBERED, ...OTHERS].map((view) => html`<li key=${view}><a class="done-row row" data-row href=${path(team, view)}><span>${TITLES[view]}</span><span></span><span></span><span class="right m">${countOf(view)[0]}</span></a></li>`)}
-    <li><a class="done-row row" data-row href="/daemon"><span>Daemon</span></a></li><li><a class="done-row row" data-row href="/"><span>Teams</span></a></li></ul>
+  return html`<div class="page"><h1>More</h1><ul class="panel rows">${[...NUMBERED, ...OTHERS].map((view) => html`<li key=${view}><a class="more-row row" data-row href=${path(team, view)}><span>${TITLES[view]}</span><${Count} view=${view} /></a></li>`)}
+    <li><a class="more-row row" data-row href="/daemon">Daemon</a></li><li><a class="more-row row" data-row href="/">Teams</a></li></ul>
     <section class="panel pad"><${Theme} /><p class="said"><${Name} text=${world.hello?.person} />${mayAct() ? "" : ", observer"} <button type="button" class="btn quiet" onClick=${leave}>Sign out</button></p></section></div>`;
 }

@@ -27,8 +27,8 @@ export function Overview({ whole }) {
 
 export function Asks({ title, rows, none, isBroken = false, id }) {
   const { shown, waiting, on } = useHeld(rows, rowKey);
-  const oldest = Math.max(...rows.map((row) => row.age ?? -1));
-  const note = countNote(waiting) || (!isBroken && oldest > 0 ? html`oldest waits <${Age} seconds=${oldest} />` : "");
+  const times = rows.map((row) => row.at).filter((at) => at !== null);
+  const note = countNote(waiting) || (!isBroken && times.length ? html`oldest waits <${Age} at=${Math.min(...times)} />` : "");
   return html`<${Group} title=${title} id=${id} count=${rows.length} note=${note} none=${none}><ul class="panel rows asks" ...${on}>
     <${Some} of=${shown} what="more" draw=${({ key, row, isGone }) => html`<li key=${key}><${Ask} row=${row} isGone=${isGone} isBroken=${isBroken} isLive=${world.isLive} team=${world.team} mayAct=${mayAct()} /></li>`} /></ul></${Group}>`;
 }
@@ -49,7 +49,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 function Waits({ row, isBroken }) {
   const asked = row.word === "command" ? (world.whole?.snapshot.approvals ?? []).find((one) => one.id === row.target[1]) : null;
   if (asked?.expires_at) return html`<${Left} until=${asked.expires_at} word="left" /><span class="age not-phone">, then denied</span>`;
-  if (row.age !== null && row.age !== undefined) return html`<${Age} seconds=${row.age} before=${isBroken ? "for " : "waits "} />`;
+  if (row.at !== null) return html`<${Age} at=${row.at} before=${isBroken ? "for " : "waits "} />`;
   return row.right ? html`<span class="age"><${Line} text=${row.right} /></span>` : null;
 }
 
@@ -88,7 +88,7 @@ const MemberRow = memo(({ row, team }) => {
     <span class="mini-cell"></span><span class="right"><${Sign} row=${row} /></span></a>`;
 });
 
-const Sign = ({ row }) => row.age === null || row.age === undefined ? html`<span class="age"><${Line} text=${row.right || "unknown"} /></span>` : html`<${Age} seconds=${row.age} before=${row.source ? `${row.source} `.slice(0, 16) : ""} />`;
+const Sign = ({ row }) => row.at === null ? html`<span class="age"><${Line} text=${row.right || "unknown"} /></span>` : html`<${Age} at=${row.at} before=${row.source ? `${row.source} `.slice(0, 16) : ""} />`;
 
 function Done({ whole }) {
   const { snapshot, cells } = whole, done = snapshot.tasks.filter((task) => task.state === "completed").reverse(), merges = snapshot.merges;
@@ -110,7 +110,7 @@ const hasAny = (values) => (values ?? []).some((value) => value !== null);
 function Activity({ of }) {
   if (!of) return html`<section class="panel"><header><h2>Activity</h2></header><p class="pad dim m">Reading…</p></section>`;
   return html`<section class="panel"><header><h2>Activity</h2><span class="push age">since ${clock(of.from, { seconds: false, today: whole() })}</span></header><div class="pad">
-    <${Spark} name="messages" values=${of.mail} figure=${short(sum(of.mail))} /><${Spark} name="tasks done" values=${of.tasks} figure=${short(sum(of.tasks))} /><${Spark} name="approvals" values=${of.approvals} figure=${short(sum(of.approvals))} />
+    <${Spark} name="messages" values=${of.mail} figure=${short(sum(of.mail))} /><${Spark} name="task events" values=${of.tasks} figure=${short(sum(of.tasks))} /><${Spark} name="approvals" values=${of.approvals} figure=${short(sum(of.approvals))} />
     <${Spark} name="tokens" values=${of.tokens} figure=${hasAny(of.tokens) ? short(sum(of.tokens)) : "unknown"} isLine /><p class="axis"><span>${clock(of.from, { seconds: false })}</span><span>now</span></p></div></section>`;
 }
 
@@ -125,5 +125,5 @@ function Stand({ tasks, cells }) {
 function Overhead({ of }) {
   const known = (of?.coordination ?? []).filter((value) => value !== null);
   const mean = known.length ? `${(100 * known.reduce((a, b) => a + b, 0) / known.length).toFixed(1)} %` : "unknown";
-  return html`<section class="panel"><header><h2>Coordination overhead</h2><span class="push age">share of the tokens</span></header><div class="pad"><${Spark} name="over time" values=${of?.coordination ?? []} figure=${mean} isLine /></div></section>`;
+  return html`<section class="panel"><header><h2>Coordination overhead</h2><span class="push age">talk, of all that happened</span></header><div class="pad"><${Spark} name="share"  values=${of?.coordination ?? []} figure=${mean} isLine /></div></section>`;
 }

@@ -23,5 +23,5 @@ export function Teams({ go }) {
     <section class="panel"><table class="table"><thead><tr><th>team</th><th>state</th><th>needs you</th><th class="opt">problems</th><th class="num">done</th><th class="num opt">members</th></tr></thead><tbody>
     ${sorted.map((team) => html`<tr key=${team.name}><td><a class="link" data-row href=${path(team.name)}><b><${Name} text=${team.name} /></b></a></td><td><${State} of=${team.status ?? "unknown"} small /></td>
       <td>${team.needs ? html`<span class="st st-you"><${Mark} g="you" />${team.needs}</span>` : html`<span class="dim">nobody</span>`}</td><td class="opt">${team.problems ? html`<span class="st st-broken"><${Mark} g="problem" />${team.problems}</span>` : html`<span class="dim">none</span>`}</td>
-      <td class="num">${team.done} of ${team.tasks}</td><td class="num opt">${team.members}</td></tr>`)}</tbody></table></section></div>`;
+      <td class="num">${team.problem ? html`<span class="dim">unknown</span>` : `${team.done} of ${team.tasks}`}</td><td class="num opt">${team.members ?? ""}</td></tr>`)}</tbody></table></section></div>`;
 }

@@ -2,14 +2,17 @@
 
 import { useRead, world } from "../live.js";
 import { path } from "../route.js";
-import { clock, money, short } from "../spans.js";
+import { clock, epoch, money, short } from "../spans.js";
 import { html, useState } from "../view.js";
 import { Chart } from "../parts/charts.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
 import { Mark } from "../parts/marks.js";
 import { Line, Name } from "../parts/said.js";
 
-export const KINDS = { mail: ["open", "rest", "mail"], task: ["working", "moving", "task"], approval: ["you", "you", "approval"], merge: ["merged", "proven", "merge"], run: ["working", "moving", "run"], member: ["idle", "rest", "member"] };
+export const KINDS = { mail: ["open", "rest", "mail"], task: ["working", "moving", "task"], approval: ["you", "you", "approval"], merge: ["merged", "proven", "merge"], run: ["working", "moving", "run"], agent: ["idle", "rest", "agent"], conflict: ["conflict", "broken", "conflict"] };
+
+/** A conflict among merges is what one looks for. */
+export const kindOf = (one) => (one.kind === "merge" && /conflict/.test(one.what) ? "conflict" : one.kind);
 
 export function Timeline({ team }) {
   const read = useRead("happenings"), activity = useRead("activity"), [filter, set] = useState("");
@@ -21,15 +24,15 @@ export function Timeline({ team }) {
 
 /** One thing that happened. The time leads to the team as it was then. */
 export function Happening({ one, team, isReplayed = false }) {
-  const [shape, meaning, word] = KINDS[one.kind] ?? ["unknown", "rest", one.kind];
+  const [shape, meaning, word] = KINDS[kindOf(one)] ?? ["unknown", "rest", one.kind];
   const time = clock(one.at, { today: world.whole?.now });
-  return html`<li><time>${isReplayed ? time : html`<a data-row href=${`${path(team, "replay")}?at=${encodeURIComponent(one.at)}`} title="The team at this moment">${time}</a>`}</time><span><span class=${`st st-${meaning} sm`} title=${String(word)}><${Mark} g=${shape} /><span class="vh">${String(word)}</span></span> <b><${Name} text=${one.who} /></b> <${Line} text=${one.what} most=${320} /></span></li>`;
+  return html`<li><time>${isReplayed ? time : html`<a data-row href=${`${path(team, "replay")}?at=${new Date((epoch(one.at) ?? 0) * 1000).toISOString()}`} title="The team at this moment">${time}</a>`}</time><span><span class=${`st st-${meaning} sm`} title=${String(word)}><${Mark} g=${shape} /><span class="vh">${String(word)}</span></span> <b><${Name} text=${one.who} /></b> <${Line} text=${one.what} most=${320} /></span></li>`;
 }
 
 function Over({ of }) {
   const known = (values) => (values ?? []).some((value) => value !== null), charts = [
-    ["Mail and tasks", [["messages", of.mail, short], ["tasks done", of.tasks, short], ["approvals", of.approvals, short]]],
-    ["Tokens", [["tokens", of.tokens, short]]], ["Cost", [["cost", of.cost, money]]], ["Coordination overhead", [["share", of.coordination, (value) => `${(100 * value).toFixed(1)} %`]]],
+    ["Mail and tasks", [["messages", of.mail, short], ["task events", of.tasks, short], ["approvals", of.approvals, short]]],
+    ["Tokens", [["tokens", of.tokens, short]]], ["Cost", [["cost", of.cost, money]]], ["Talk, of all that happened", [["share", of.coordination, (value) => `${(100 * value).toFixed(1)} %`]]],
   ];
   return html`<div class="two even">${charts.map(([title, series]) => html`<section key=${title} class="panel"><header><h2>${title}</h2><span class="push age">since ${clock(of.from, { seconds: false, today: world.whole?.now })}</span></header><div class="pad">${series.some(([, values]) => known(values)) ? html`<${Chart} from=${of.from} step=${of.step} series=${series.filter(([, values]) => values?.length)} label=${`${title} over time`} />` : html`<p class="dim">unknown: no agent reports it</p>`}</div></section>`)}</div>`;
 }
