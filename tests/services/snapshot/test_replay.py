@@ -65,9 +65,10 @@ def test_a_conflict_is_told_with_its_rival_and_its_files_and_is_over_when_it_is(
     now = stage.room.clock.now()
     events = [
         RunEvent("merge.merged", "8", now + 1, by="ann"),
-        RunEvent("merge.conflict_detected", "9", now + 2, by="bob", files=["cli.py"], **{"with": ["8"]}),
+        RunEvent("merge.conflict_detected", "9", now + 2, by="bob", files=["cli.py"]),
         RunEvent("merge.merged", "9", now + 9, by="bob"),
     ]
+    events[1].detail["with"] = ["8"]
     mark = next(one for one in past(stage, events).marks() if "conflict" in one.what)
     assert (mark.who, mark.what, mark.about) == ("bob", "#9 conflict detected with #8; in cli.py", "9")
     assert at(stage, now + 5, events=events)["merges"] == [
