@@ -35,6 +35,10 @@ class PageServer:
         self._loop = asyncio.get_running_loop()
         await self._server.serve([self._line])
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def key(self, role: str = HUMAN, person: str = "human") -> str:
         return self.doors.invite(Visitor(role, person, self._folder, {}))
 
@@ -44,9 +48,13 @@ class PageServer:
         assert made.login(self.key(role)).status == 200
         return made
 
-    def stop(self) -> None:
+    def cut_off(self) -> None:
+        """Whoever listens is left; they may come again."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self.app.close)
+
+    def stop(self) -> None:
+        self.cut_off()
         self._server.should_exit = True
         self._thread.join(SECONDS)
         assert not self._thread.is_alive()
