@@ -11,7 +11,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants pictures lock clean
+.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants browser pictures lock clean
 
 help:
 	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
@@ -22,7 +22,8 @@ help:
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
 	@echo "make chaos   the long campaigns: kills, rivals, faults at every step, generated cases that nobody saw"
 	@echo "make mutants 200 seeded mutants in the modules that carry G1 to G5: which of them would no test notice?"
-	@echo "make pictures the pictures of the screen in the docs"
+	@echo "make browser  the page in a real browser: Debian's chromium, driven by Playwright"
+	@echo "make pictures the pictures of the screen and the page in the docs"
 	@echo "make lock    pin the development tools anew"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -101,12 +102,24 @@ chaos: $(READY) $(NODE_READY)
 mutants: $(READY) $(NODE_READY)
 	@$(BIN)/python -m tests.mutants.run --at-least 95
 
-# The pictures of the screen in the docs, drawn from the lines of the screen itself.
-pictures: $(READY)
+# Playwright is no development tool of everybody: it is brought here, by hash, and only its Python half. Tests of the page
+# are skipped without it, or without chromium.
+BROWSER_READY := $(VENV)/.browser-ready
+$(BROWSER_READY): $(READY) requirements/browser.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/browser.txt
+	@touch $@
+
+browser: $(BROWSER_READY) $(NODE_READY)
+	@$(BIN)/python -m pytest -n $(CORES) tests/web
+
+# The pictures of the screen, drawn from the lines of the screen itself; and of the page, as a browser shows it.
+pictures: $(BROWSER_READY)
 	@$(BIN)/python -m tests.tui.pictures
+	@$(BIN)/python -m tests.web.pictures
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
+	@echo playwright==1.65.2 | uv pip compile - --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/browser.txt
 
 clean:
 	rm -rf $(VENV) tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -23,6 +23,7 @@ from benchmarks.screen import ScreenFigures, screen_targets
 from benchmarks.sessions import SessionFigures, session_targets
 from benchmarks.snapshot import SnapshotFigures, snapshot_targets
 from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
+from benchmarks.web_page import PageFigures, page_targets
 from benchmarks.worksync import BURST, LOOKS, QUIET, SyncFigures
 
 
@@ -49,6 +50,7 @@ class Results:
     runs: RunFigures
     merges: MergeFigures
     screen: ScreenFigures
+    page: PageFigures
     effort: Effort
     pip: str
 
@@ -111,6 +113,7 @@ def targets(results: Results) -> list[Row]:
         *run_targets(results.runs),
         *merge_targets(results.merges),
         *screen_targets(results.screen),
+        *page_targets(results.page),
     ]
 
 

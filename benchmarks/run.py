@@ -33,6 +33,7 @@ from benchmarks.runs import measure_runs
 from benchmarks.screen import measure_screen
 from benchmarks.sessions import measure_sessions
 from benchmarks.snapshot import measure_snapshots
+from benchmarks.web_page import measure_page
 from benchmarks.worksync import measure_worksync
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
@@ -78,6 +79,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         runs=measure_runs(bench),
         merges=measure_merges(bench),
         screen=measure_screen(bench),
+        page=measure_page(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -149,7 +149,8 @@ THREADS = [
             "heron",
             "tern",
             2850,
-            "From 1, and in UTF-16 units. See section 3.30.6 of the standard.\nA line with an emoji in front of the link is the test that tells both apart.",
+            "From 1, and in UTF-16 units. See section 3.30.6 of the standard.\n"
+            "A line with an emoji in front of the link is the test that tells both apart.",
             "read",
         ),
         _message(
@@ -157,7 +158,8 @@ THREADS = [
             "heron",
             "tern",
             1020,
-            "Did you see the note about columns? #12 and #14 wait for #7. If the schema is in your way, write the exporter first and leave the check to me.",
+            "Did you see the note about columns? #12 and #14 wait for #7. If the schema is in your way, "
+            "write the exporter first and leave the check to me.",
             "read",
             "Columns in SARIF",
         ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import queue
+import sys
 import threading
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,6 +51,11 @@ class MadeServer(ThreadingHTTPServer):
         self.ears: list[queue.Queue[tuple[str, dict[str, Any]] | None]] = []
         self.lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that goes on elsewhere hangs up in the middle of answers."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     @property
     def url(self) -> str:

@@ -35,7 +35,8 @@ VIEWS = {
 }
 WIDTHS = (320, 390, 768, 901, 1024, 1440, 1920, 3840)
 AXE = NODE_PACKAGES / "axe-core/axe.min.js"
-JUDGE = 'axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], resultTypes: ["violations"], preload: false})'
+RULES = '["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]'
+JUDGE = f'axe.run(document, {{runOnly: {RULES}, resultTypes: ["violations"], preload: false}})'
 
 
 def judged(page) -> list[str]:
@@ -53,7 +54,7 @@ def settled(page) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_shuts_nobody_out(visit, server: MadeServer, view, theme):
     window = visit(server, theme=theme, bypass_csp=True)  # the judge sets styles of its own
-    window.context.add_init_script(path=AXE)
+    window.context.add_init_script(AXE.read_text(encoding="utf-8"))
     page = window.open(VIEWS[view])
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
@@ -75,7 +76,7 @@ def test_nothing_of_a_view_sticks_out_at_any_width(visit, server: MadeServer, vi
 def test_doors_and_the_teams_shut_nobody_out(visit):
     with MadeServer(None) as server:
         window = visit(server, bypass_csp=True)
-        window.context.add_init_script(path=AXE)
+        window.context.add_init_script(AXE.read_text(encoding="utf-8"))
         page = window.open("/", "text=No team on this machine yet")
         assert judged(page) == []
         page = window.open("/daemon", "h1")
