@@ -31,7 +31,7 @@ def choose(session: Session) -> Choice:
 
 def whereabouts(session: Session) -> Whereabouts:
     identity = session.settings.setting("core.identity")
-    me = str(identity.value) if identity.origin != "default" else ""
+    me = session.speaker or (str(identity.value) if identity.origin != "default" else "")
     return Whereabouts(me=me, root=session.settings.root, folder=working_folder().replace("\\", "/"))
 
 

@@ -94,8 +94,10 @@ class ClosedOutput:
 
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
     words = as_command(words)
+    if not words and sys.stdout.isatty():
+        return _home(is_program)
     if not words or words[0] in ("--help", "-h", "help"):
-        from atm.ui.cli.help import overview
+        from atm.ui.cli.overview import overview
 
         return overview(words[1:])
     if words[0] in ("--version", "-V"):
@@ -133,6 +135,18 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
         session.finish()
     except (OSError, ValueError):
         pass  # met again, and judged, where the program ends
+    return code
+
+
+def _home(is_program: bool) -> int:
+    from atm.ui.cli.home import show_home
+    from atm.ui.cli.session import Session
+
+    _listen(is_program)
+    session = Session(_environment(), ask_for_trust=_ask_for_trust)
+    session.warn_guests()
+    code = show_home(session)
+    session.finish()
     return code
 
 
@@ -193,11 +207,14 @@ def _wants_json() -> bool:
 
 def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import many_lines, one_line
+    from atm.ui.cli.overview import colour
+    from atm.ui.views.style import BOLD, GREEN, RED
 
+    style = colour(sys.stderr)
     said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
-    sys.stderr.write(f"error: {said}\n")
+    sys.stderr.write(f"{style('error:', BOLD, RED)} {said}\n")
     if error.remedy:
-        sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
+        sys.stderr.write(f"  {style('fix:', GREEN)} {one_line(error.remedy)}\n")
     if as_json or _wants_json():
         from atm.formats.files.json_record import encode
 

@@ -39,9 +39,9 @@ class Session:
         "_layout",
         "_room",
         "_settings",
-        "_speaker",
         "choice",
         "environment",
+        "speaker",
     )
 
     def __init__(
@@ -53,7 +53,8 @@ class Session:
         ask_for_trust: Callable[[Session], bool] | None = None,
     ) -> None:
         self.environment = environment
-        self._speaker = speaker
+        self.speaker = speaker
+        """Who a flag says that it acts as."""
         self._ask_for_trust = ask_for_trust
         """Told once that a repository's settings are left out; True if a person has said yes to them now."""
         self._as_json = as_json
@@ -99,7 +100,7 @@ class Session:
         return ""
 
     def _load_settings(self) -> Settings:
-        return config.load(self.layout, self.environment, working_folder(), {}, self._speaker)
+        return config.load(self.layout, self.environment, working_folder(), {}, self.speaker)
 
     @property
     def room(self) -> Teamroom:
@@ -181,9 +182,13 @@ class Session:
             raise UsageError(f"{given!r} names one team and --team another", "leave one of them out")
         return agent, team or self.team(args)
 
+    @property
+    def may_start_daemon(self) -> bool:
+        return self.settings.yes("daemon.autostart") and self.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+
     def need_daemon(self, why: str) -> None:
         """Start the daemon if it does not run; a feature that needs it works as far as it can without."""
-        if not self.settings.yes("daemon.autostart") or self.environment.get("ATM_DAEMON_AUTOSTART") == "0":
+        if not self.may_start_daemon:
             return
         from atm.wiring.daemon import start_daemon
 

@@ -82,6 +82,9 @@ def execute(args: Args, session: Session) -> int:
 
 def _serve(port: int, session: Session) -> int:
     from atm.ui.cli.session import working_folder
+    from atm.ui.mcp.extra import check_installed
+
+    check_installed()
     from atm.ui.mcp.http.serve import HttpServer, serve
 
     def ready(url: str, port: int) -> None:
@@ -103,7 +106,7 @@ def _pump(args: Args, session: Session) -> int:
     from atm.ui.mcp.stdio.reaching import Reaching
 
     def may_autostart() -> bool:
-        return session.settings.yes("daemon.autostart") and session.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+        return session.may_start_daemon
 
     claim = claim_of(args, session.environment)
     interruptions.always()  # it only carries; what is done is done elsewhere

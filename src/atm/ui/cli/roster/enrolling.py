@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import HUMAN, Member
+from atm.domain.untrusted_text import shell_words
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.services.team.standing import members_above
@@ -33,7 +34,7 @@ class Enrolled:
     @property
     def in_words(self) -> list[str]:
         words = [f"you are in it as {self.name}; answers come to you: atm read"]
-        new = f"that is your name on this machine from now on; for another: atm config set {IDENTITY} NAME"
+        new = "your name on this machine from now on (atm config set core.identity NAME)"
         return [*words, new] if self.file else words
 
 
@@ -52,9 +53,8 @@ def enrol_person(session: Session, team: str) -> Enrolled | None:
             return None
         return Enrolled(name, _remember(session, name) if is_new else "")
     except AtmError as error:  # the team is there, and whoever made it can enter it by hand
-        session.warn(
-            f"Warning: you are not in team {team} yet: {error}; enter yourself: atm teams join {team} --as NAME"
-        )
+        command = f"atm teams join --as NAME {shell_words(team)}"
+        session.warn(f"Warning: you are not in team {team} yet: {error}; enter yourself: {command}")
         return None
 
 
