@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from atm.ui.views.team.next_steps import Step, agents_to_start, first_steps, next_steps, step_lines
+from atm.ui.views.team.next_steps import NextStep, agents_to_start, first_steps, next_steps, step_lines
 from atm.ui.views.team.seen import (
     AgentSeen,
     ApprovalSeen,
@@ -98,7 +98,7 @@ def test_a_name_that_nobody_could_type_is_in_no_command(name):
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_a_command_is_never_cut_and_what_comes_of_it_stands_beside_or_below(columns):
-    steps = [Step("atm " + "x" * 70, "long"), Step("atm", "short and sweet"), Step("atm top", "y" * 60)]
+    steps = [NextStep("atm " + "x" * 70, "long"), NextStep("atm", "short and sweet"), NextStep("atm top", "y" * 60)]
     lines = step_lines(steps, columns)
     for step in steps:
         assert any(line.startswith(f"  {step.command}") for line in lines)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atm.ui.cli.session import Session
     from atm.ui.views.team.attention import AttentionRow
-    from atm.ui.views.team.next_steps import Step
+    from atm.ui.views.team.next_steps import NextStep
     from atm.ui.views.team.seen import TeamSeen
 
 MOST_MEMBERS, MOST_ROWS, MOST_CELLS = 10, 6, 60
@@ -29,13 +29,12 @@ CODES = {YOU: (BOLD, YELLOW), BROKEN: (BOLD, RED), MOVING: (BLUE,), PROVEN: (GRE
 def show_home(session: Session) -> int:
     """The team that can be told from here; without any, the first steps; of several, a line for each."""
     from atm.services.team.choosing import choose_team
-    from atm.ui.cli.choosing import whereabouts
 
-    page = Page(session)
+    page = HomePage(session)
     named = session.home_team()
     if named is None:
         try:
-            choice = choose_team(session.room, whereabouts(session))
+            choice = choose_team(session.room, session.whereabouts)
         except NoSuchTeam:
             page.several(session.room.rosters.teams())
             return 0
@@ -45,7 +44,7 @@ def show_home(session: Session) -> int:
     return 0
 
 
-class Page:
+class HomePage:
     """Lines that fit the terminal."""
 
     __slots__ = ("columns", "session", "style")
@@ -182,7 +181,7 @@ class Page:
         more = f", {works} in progress" if works else ""
         self.say(f"board  {cells}  {done} of {len(seen.tasks)} done{more}")
 
-    def steps(self, steps: Sequence[Step], head: str = "next") -> None:
+    def steps(self, steps: Sequence[NextStep], head: str = "next") -> None:
         if head:
             self.say()
             self.say(head, BOLD)
@@ -190,13 +189,13 @@ class Page:
             self.session.print(line)
 
 
-def _of_several(team: str) -> Iterator[Step]:
+def _of_several(team: str) -> Iterator[NextStep]:
     from atm.domain.untrusted_text import shell_words
-    from atm.ui.views.team.next_steps import Step
+    from atm.ui.views.team.next_steps import NextStep
 
-    yield Step("atm top", "the live screen, where you can choose")
-    yield Step(f"atm status --team {shell_words(team)}", "one of them at a glance")
-    yield Step(f"atm config set core.default_team {shell_words(team)}", "the one you mean from now on")
+    yield NextStep("atm top", "the live screen, where you can choose")
+    yield NextStep(f"atm status --team {shell_words(team)}", "one of them at a glance")
+    yield NextStep(f"atm config set core.default_team {shell_words(team)}", "the one you mean from now on")
 
 
 def cut(text: str, columns: int) -> str:

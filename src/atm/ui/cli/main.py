@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -128,7 +129,9 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
     speaker = args.text("as") or args.text("from")
-    session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session = Session(
+        _environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask, ask_for_team=_ask_for_team
+    )
     session.warn_guests()
     code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
@@ -151,7 +154,7 @@ def _home(is_program: bool) -> int:
 
 
 def _look(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
-    from atm.ui.cli.looking import look
+    from atm.ui.cli.team.looking import look
 
     return look(args, session, execute)
 
@@ -175,6 +178,12 @@ def _listen(is_program: bool, *, always: bool = False) -> None:
         interruptions.listen()
         if always:
             interruptions.always()
+
+
+def _ask_for_team(session: Session) -> Choice:
+    from atm.ui.cli.team.choosing import choose
+
+    return choose(session)
 
 
 def _ask_for_trust(session: Session) -> bool:

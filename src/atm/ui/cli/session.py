@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.config import Settings
+    from atm.domain.team.choosing import Whereabouts
     from atm.formats.files.layout import Layout
     from atm.ports.board.workplaces import AgentPlaces
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -33,6 +34,7 @@ class Session:
 
     __slots__ = (
         "_as_json",
+        "_ask_for_team",
         "_ask_for_trust",
         "_boardroom",
         "_gathered",
@@ -51,7 +53,10 @@ class Session:
         as_json: bool = False,
         speaker: str | None = None,
         ask_for_trust: Callable[[Session], bool] | None = None,
+        ask_for_team: Callable[[Session], Choice] | None = None,
     ) -> None:
+        self._ask_for_team = ask_for_team
+        """Told that none was named; says which one was chosen, or asks a person."""
         self.environment = environment
         self.speaker = speaker
         """Who a flag says that it acts as."""
@@ -137,10 +142,19 @@ class Session:
         if named:
             return check_known_name(named, "team")
         if self.choice is None:
-            from atm.ui.cli.choosing import choose
+            from atm.services.team.choosing import choose_team
 
-            self.choice = choose(self)
+            self.choice = self._ask_for_team(self) if self._ask_for_team else choose_team(self.room, self.whereabouts)
         return self.choice.team
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """Where this command is run, and by whom, for whoever has to tell which team is meant."""
+        from atm.domain.team.choosing import Whereabouts
+
+        identity = self.settings.setting("core.identity")
+        me = self.speaker or (str(identity.value) if identity.origin != "default" else "")
+        return Whereabouts(me=me, root=self.settings.root, folder=working_folder().replace(os.sep, "/"))
 
     def home_team(self) -> str | None:
         """The team of whoever is asking, as far as it is known."""

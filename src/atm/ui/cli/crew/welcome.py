@@ -10,8 +10,7 @@ from atm.domain.untrusted_text import one_line, shell_word, shell_words
 from atm.services.crew.equipment import look
 from atm.services.team.choosing import choose_team
 from atm.ui.cli.asking import can_ask, said_yes_to
-from atm.ui.cli.choosing import whereabouts
-from atm.ui.views.team.next_steps import HOME, SCRIPT, Step, greeting, step_lines, up_command
+from atm.ui.views.team.next_steps import HOME, SCRIPT, NextStep, greeting, step_lines, up_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Afterwards:
     """How the daemon is, and what to type next."""
 
     daemon: str | None
-    steps: list[Step]
+    steps: list[NextStep]
 
     @property
     def in_words(self) -> list[str]:
@@ -73,7 +72,7 @@ def bring_daemon(session: Session) -> str:
     return FAILED if problem else STARTED
 
 
-def steps_after(session: Session, team: str, done: Sequence[Upped], without: Sequence[str] = ()) -> list[Step]:
+def steps_after(session: Session, team: str, done: Sequence[Upped], without: Sequence[str] = ()) -> list[NextStep]:
     """What to type next, each as it stands."""
     well = [one for one in done if one.record is not None]
     suffix = "" if _is_meant_here(session, team) else f" --team {shell_word(team)}"
@@ -81,20 +80,22 @@ def steps_after(session: Session, team: str, done: Sequence[Upped], without: Seq
     found = []
     if missing:
         others = up_command([f"{SCRIPT}:{one.wish.member}" for one in missing])
-        found.append(Step(f"{others}{suffix}", "agents that run commands, and need no program"))
+        found.append(NextStep(f"{others}{suffix}", "agents that run commands, and need no program"))
     if without:
-        found.append(Step(f"atm init --vendor {shell_word(','.join(without))}", "so that mail reaches them by itself"))
+        found.append(
+            NextStep(f"atm init --vendor {shell_word(','.join(without))}", "so that mail reaches them by itself")
+        )
     if not well:
         return found
     names = [one.wish.member for one in well]
     first = greeting(names[0], names[-1], is_script=well[0].wish.runtime == SCRIPT)
     return [
         *found,
-        Step(f"{first.command}{suffix}", first.why),
-        Step(f"atm status{suffix}", "who is here") if suffix else HOME,
-        Step(f"atm top{suffix}", "the live screen"),
-        Step(f"atm peek{suffix} {shell_words(names[0])}", f"what {one_line(names[0])} said last"),
-        Step(f"atm down{suffix}", "the agents end; what they did stays"),
+        NextStep(f"{first.command}{suffix}", first.why),
+        NextStep(f"atm status{suffix}", "who is here") if suffix else HOME,
+        NextStep(f"atm top{suffix}", "the live screen"),
+        NextStep(f"atm peek{suffix} {shell_words(names[0])}", f"what {one_line(names[0])} said last"),
+        NextStep(f"atm down{suffix}", "the agents end; what they did stays"),
     ]
 
 
@@ -104,6 +105,6 @@ def _is_meant_here(session: Session, team: str) -> bool:
     if named:
         return named.casefold() == team.casefold()
     try:
-        return choose_team(session.room, whereabouts(session)).team == team
+        return choose_team(session.room, session.whereabouts).team == team
     except NoSuchTeam:
         return False

@@ -17,7 +17,6 @@ from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
-from atm.ui.cli.choosing import whereabouts
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
 from atm.wiring.sessions import lead_here
@@ -81,7 +80,7 @@ class TeamAndPerson:
 def _team_here(session: Session) -> str:
     """The one that can be told from here; else one of this folder's name."""
     try:
-        session.choice = choose_team(session.room, whereabouts(session))
+        session.choice = choose_team(session.room, session.whereabouts)
     except NoSuchTeam:
         return name_of_folder(session.settings.root)
     return session.choice.team

@@ -82,9 +82,9 @@ def execute(args: Args, session: Session) -> int:
 
 def _serve(port: int, session: Session) -> int:
     from atm.ui.cli.session import working_folder
-    from atm.ui.mcp.extra import check_installed
+    from atm.ui.views.extras import check_mcp
 
-    check_installed()
+    check_mcp()
     from atm.ui.mcp.http.serve import HttpServer, serve
 
     def ready(url: str, port: int) -> None:

@@ -7,13 +7,17 @@ nobody named is still nobody (see `hook.who_calls` and `mcp.identity`).
 
 from __future__ import annotations
 
+import os
+
 from atm.domain.errors import AtmError
 from atm.domain.team.team import HUMAN, Member
 from atm.domain.untrusted_text import shell_words
+from atm.formats.files.settings_edit import with_setting
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.services.team.standing import members_above
 from atm.ui.cli.session import working_folder
+from atm.wiring.files import change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +67,9 @@ def _entered(session: Session, team: str, name: str) -> bool:
 
 
 def _remember(session: Session, name: str) -> str:
-    from atm.ui.cli.setup.config import set_own
-
-    file = set_own(session, IDENTITY, name)
+    """As `atm config set` would, in the same file."""
+    named = session.environment.get("ATM_CONFIG")
+    path = os.path.abspath(named) if named else session.layout.settings
+    change_settings(session.layout, path, lambda text: with_setting(text, path, IDENTITY, name))
     session.read_settings_again()
-    return file
+    return path

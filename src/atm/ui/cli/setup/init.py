@@ -131,10 +131,9 @@ def _offer_message(session: Session) -> None:
     from atm.services.team.choosing import choose_team
     from atm.services.team.registry import find_team
     from atm.ui.cli.asking import said_yes_to
-    from atm.ui.cli.choosing import whereabouts
 
     try:
-        named = session.home_team() or choose_team(session.room, whereabouts(session)).team
+        named = session.home_team() or choose_team(session.room, session.whereabouts).team
         team = find_team(session.room, named)
         agent = next((one.name for one in team.members if one.kind == AGENT), "")
         if not agent or not said_yes_to(f"Send {one_line(agent)} a test message?"):

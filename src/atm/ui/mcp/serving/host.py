@@ -19,8 +19,8 @@ from atm.domain.errors import AtmError
 from atm.teamd.events.hub import Listener
 from atm.teamd.loops import in_thread
 from atm.teamd.surfaces import file_at
-from atm.ui.mcp.extra import missing
 from atm.ui.mcp.hello import LONGEST_LINE, BadHello, decode_hello, encode_refusal, encode_welcome
+from atm.ui.views.extras import mcp_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +186,7 @@ def load_reception() -> Callable[..., Reception]:
     try:
         import mcp.server  # noqa: F401 - is it there?
     except ImportError as error:
-        raise missing(f" ({error})") from None
+        raise mcp_missing(f" ({error})") from None
     from atm.ui.mcp.serving.reception import Reception
 
     return Reception

@@ -27,18 +27,18 @@ MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """A command, and what comes of it."""
 
     command: str
     why: str
 
 
-SCREEN = Step("atm top", "the live screen; q leaves it")
-HOME = Step("atm", "who is here, what waits for you, what is next")
+SCREEN = NextStep("atm top", "the live screen; q leaves it")
+HOME = NextStep("atm", "who is here, what waits for you, what is next")
 
 
-def step_lines(steps: Sequence[Step], columns: int) -> list[str]:
+def step_lines(steps: Sequence[NextStep], columns: int) -> list[str]:
     """A command is never cut: whoever reads it wants to type it. What comes of it stands beside it, or below."""
     wide = max((width_of(step.command) for step in steps), default=0)
     fits = all(4 + wide + width_of(step.why) <= columns for step in steps)
@@ -64,58 +64,58 @@ def up_command(agents: Sequence[str]) -> str:
     return " ".join(["atm", "up", *(shell_word(one) for one in agents)])
 
 
-def first_steps(programs: Sequence[str], me: str = "") -> list[Step]:
+def first_steps(programs: Sequence[str], me: str = "") -> list[NextStep]:
     """For somebody without a team."""
     agents = agents_to_start(programs, [me])
     is_script = agents[0].startswith(SCRIPT)
     one, other = (word.partition(":")[2] for word in agents)
     what = "two agents that run commands" if is_script else "two agents, each with a place of its own"
-    return [Step(up_command(agents), what), greeting(one, other, is_script=is_script), HOME]
+    return [NextStep(up_command(agents), what), greeting(one, other, is_script=is_script), HOME]
 
 
-def greeting(one: str, other: str, *, is_script: bool) -> Step:
+def greeting(one: str, other: str, *, is_script: bool) -> NextStep:
     """A first task; one that a script can do says how."""
     command = f"atm tasks add {shell_words(f'Greet {other}')}"
     if not is_script:
-        return Step(command, "whoever is free takes it")
+        return NextStep(command, "whoever is free takes it")
     run = f"--owner {shell_word(one)} --run {shell_word(f'atm send {shell_words(other)} hello')}"
-    return Step(f"{command} {run}", f"{one_line(one)} does it")
+    return NextStep(f"{command} {run}", f"{one_line(one)} does it")
 
 
-def next_steps(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[Step]:
+def next_steps(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[NextStep]:
     """For somebody who looks at their team: what waits for them first, then what gets things going."""
     return [*_waiting(seen, me), *_going_on(seen, me, programs)][:MOST] or [SCREEN]
 
 
-def _waiting(seen: TeamSeen, me: str) -> list[Step]:
+def _waiting(seen: TeamSeen, me: str) -> list[NextStep]:
     found = []
     for asked in seen.approvals[:1]:
-        found.append(Step(f"atm approvals show {shell_words(asked.id[:8])}", f"{one_line(asked.requester)} asks"))
+        found.append(NextStep(f"atm approvals show {shell_words(asked.id[:8])}", f"{one_line(asked.requester)} asks"))
     for one in seen.asked[:1]:
         if one.kind == "plan":
-            found.append(Step(f"atm tasks show {shell_words(one.task)}", "a plan waits for your word"))
+            found.append(NextStep(f"atm tasks show {shell_words(one.task)}", "a plan waits for your word"))
         else:
             found.append(
-                Step(f"atm tasks clarify {shell_words(one.task)} --answer TEXT", f"{one_line(one.by) or 'it'} asks")
+                NextStep(f"atm tasks clarify {shell_words(one.task)} --answer TEXT", f"{one_line(one.by) or 'it'} asks")
             )
     person = seen.member(me)
     if person is not None and person.mail.unread:
-        found.append(Step("atm read", f"{person.mail.unread} for you"))
+        found.append(NextStep("atm read", f"{person.mail.unread} for you"))
     if seen.merges is not None and seen.merges.needs_human:
-        found.append(Step(f"atm merge show {shell_words(seen.merges.needs_human[0])}", "a conflict waits for you"))
+        found.append(NextStep(f"atm merge show {shell_words(seen.merges.needs_human[0])}", "a conflict waits for you"))
     failed = next((task for task in seen.tasks if task.state in ("failed", "unreachable")), None)
     if failed is not None:
-        found.append(Step(f"atm tasks show {shell_words(failed.id)}", f"it is {failed.state}"))
+        found.append(NextStep(f"atm tasks show {shell_words(failed.id)}", f"it is {failed.state}"))
     return found
 
 
-def _going_on(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[Step]:
+def _going_on(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[NextStep]:
     agents = [one for one in seen.members if not one.is_human and one.name == as_new_name(one.name)]
     if not agents:
-        return [Step(up_command(agents_to_start(programs, [me])), "two agents"), SCREEN]
+        return [NextStep(up_command(agents_to_start(programs, [me])), "two agents"), SCREEN]
     started = [member for member in agents if member.agent is not None]
     if started and all(member.liveness in GONE or member.agent_state in ("stopped", "done") for member in started):
-        return [Step("atm up", "the same agents again"), SCREEN]
+        return [NextStep("atm up", "the same agents again"), SCREEN]
     if not seen.tasks:
         one, other = agents[0], (agents[1] if len(agents) > 1 else agents[0])
         return [greeting(one.name, other.name, is_script=_is_script(one)), SCREEN]
@@ -124,7 +124,7 @@ def _going_on(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[Step]:
     if unanswered is not None:
         return [_answer(unanswered, [one for one in agents if one is not unanswered]), SCREEN]
     if all(task.state in ("completed", "cancelled") for task in seen.tasks):
-        return [SCREEN, Step("atm down", "the agents end; what they did stays")] if started else [SCREEN]
+        return [SCREEN, NextStep("atm down", "the agents end; what they did stays")] if started else [SCREEN]
     return [SCREEN]
 
 
@@ -132,8 +132,8 @@ def _is_script(member: MemberSeen) -> bool:
     return member.agent is not None and member.agent.runtime == SCRIPT
 
 
-def _answer(who: MemberSeen, others: list[MemberSeen]) -> Step:
+def _answer(who: MemberSeen, others: list[MemberSeen]) -> NextStep:
     """A script answers when a task says so: there is no model that could."""
     to = others[0].name if others else who.name
     run = f"--owner {shell_word(who.name)} --run {shell_word(f'atm read; atm send {shell_words(to)} hi')}"
-    return Step(" ".join(["atm tasks add", shell_words(f"Answer {to}"), run]), f"{one_line(who.name)} has mail")
+    return NextStep(" ".join(["atm tasks add", shell_words(f"Answer {to}"), run]), f"{one_line(who.name)} has mail")
