@@ -40,13 +40,15 @@ HOME = NextStep("atm", "who is here, what waits for you, what is next")
 
 def step_lines(steps: Sequence[NextStep], columns: int) -> list[str]:
     """A command is never cut: whoever reads it wants to type it. What comes of it stands beside it, or below."""
-    wide = max((width_of(step.command) for step in steps), default=0)
-    fits = all(4 + wide + width_of(step.why) <= columns for step in steps)
-    short = max((width_of(step.command) for step in steps if width_of(step.command) + 30 <= columns), default=0)
-    lines = []
+    widths = sorted({width_of(step.command) for step in steps}, reverse=True)
+    beside = (
+        wide
+        for wide in widths
+        if all(4 + wide + width_of(one.why) <= columns for one in steps if width_of(one.command) <= wide)
+    )
+    room, lines = next(beside, 0), []
     for step in steps:
-        room = wide if fits else short
-        if width_of(step.command) <= room and 4 + room + width_of(step.why) <= columns:
+        if width_of(step.command) <= room:
             lines.append(f"  {step.command}{' ' * (room - width_of(step.command))}  {step.why}")
         else:
             lines += [f"  {step.command}", f"      {step.why}"]
