@@ -158,7 +158,9 @@ class TestMail:
         create_team(room, "other")
         add_member(room, "other", Member("bob"))
         says('[core]\ndefault_team = "other"\n')
-        crew("send", "bob", "for bob of crew", env={"ATM_IDENTITY": "ann"}, code=1)
+        crew("send", "bob", "for bob of crew", env={"ATM_IDENTITY": "ann"})
+        assert [row["text"] for row in crew.rows("bob")] == ["for bob of crew"]
+        crew("send", "bob", "for bob of crew", env={"ATM_IDENTITY": "stranger"}, code=1)
         assert crew.rows("bob", "other") == []
 
     def test_copies_of_files_do_not_go_where_it_wants(self, crew, says, tmp_path):

@@ -29,7 +29,7 @@ class Crew:
         self.folder = atm.folder
         self.eventually = eventually
         self.records = AgentFiles(RealDisk(), build_locks(layout), layout)
-        self.atm.environment["SHELL"] = "/bin/sh"
+        self.atm.environment |= {"SHELL": "/bin/sh", "ATM_DAEMON_AUTOSTART": "0"}
 
     def __call__(self, *words: str, code: int | None = 0, env: dict[str, str] | None = None) -> Result:
         return self.atm(*words, code=code, env=env)

@@ -19,8 +19,9 @@ from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp.hello import encode_hello
 from atm.ui.mcp.serving import connection, host
-from atm.ui.mcp.serving.host import McpHost, McpMissing
+from atm.ui.mcp.serving.host import McpHost
 from atm.ui.mcp.serving.reception import Reception
+from atm.ui.views.extras import McpMissing
 
 
 class Talk:

@@ -21,6 +21,7 @@ from tests.teamd.conftest import BRISK
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import create_team
+from atm.ui.cli.main import main
 from atm.ui.mcp.catalog import tools_for
 from mcp import Client as Official
 
@@ -375,3 +376,15 @@ def test_mail_that_a_dead_agent_never_saw_is_given_back(shared, speak):
                     await asyncio.sleep(0.05)
 
     run(talk())
+
+
+@pytest.mark.parametrize("how", [(), ("--http",)])
+def test_without_its_extra_it_says_how_to_get_it_and_starts_no_daemon(layout, monkeypatch, capsys, home, how):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.setenv("ATM_HOME", str(home))
+    monkeypatch.setattr("atm.wiring.daemon.start_daemon", lambda *_, **__: pytest.fail("a daemon was started"))
+    monkeypatch.setattr("atm.ui.cli.mcp.mcp._check_streams", lambda _: None)
+    assert main(["mcp", *how]) == 1
+    said = capsys.readouterr().err
+    assert "the MCP server is not installed" in said
+    assert "pip install 'agent-team-manager[mcp]'" in said

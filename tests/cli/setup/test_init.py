@@ -58,7 +58,7 @@ def test_the_agents_that_are_here_are_set_up_and_the_others_are_not(atm):
 def test_it_shows_what_it_changes_and_what_to_do_next(atm):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_text('{\n  "model": "opus"\n}\n')
-    done = atm("init", "--vendor", "claude,codex")
+    done = atm("init", "--vendor", "claude,codex", "--diff")
     assert "@@ -1,3 +1," in done.out
     assert '\n-  "model": "opus"\n+  "model": "opus",\n+  "hooks": {\n' in done.out
     assert "ATM_IDENTITY" in done.out
@@ -384,6 +384,45 @@ def test_adding_and_removing_at_once_leaves_one_or_the_other(atm):
 
 
 def test_on_a_terminal_the_diff_has_colours(atm, seen):
-    shown = seen("init", "--vendor", "claude", "--dry-run")
+    shown = seen("init", "--vendor", "claude", "--dry-run", "--diff")
     assert "\x1b[32m+" in shown
-    assert "\x1b" not in seen("init", "--vendor", "claude", "--dry-run", env={"NO_COLOR": "1"})
+    assert "\x1b" not in seen("init", "--vendor", "claude", "--dry-run", "--diff", env={"NO_COLOR": "1"})
+
+
+def test_each_file_is_one_line_unless_all_is_asked_for(atm):
+    lines = atm("init", "--vendor", "claude", "--dry-run").out.splitlines()
+    assert lines[0].startswith(f"would create  {settings_of(atm)}  Claude Code, ")
+    assert lines[0].endswith(" lines more")
+    assert not any(line.startswith(("+", "@@")) for line in lines)
+
+
+def test_it_says_what_to_restart(atm):
+    assert "they read their hooks at the start: Claude Code, Codex." in atm("init", "--vendor", "codex,claude").out
+
+
+def test_at_a_terminal_it_asks_before_it_writes(atm, on_terminal):
+    terminal = on_terminal("init", "--vendor", "claude")
+    shown = terminal.read_until(lambda text: "Write this?" in text)
+    assert f"would create  {settings_of(atm)}" in shown.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert not settings_of(atm).exists()
+    terminal.type("n\n")
+    assert "Nothing was changed." in terminal.read_until(lambda _: False)
+    assert not settings_of(atm).exists()
+
+
+def test_after_a_yes_it_offers_the_daemon_and_a_test_message(atm, on_terminal):
+    atm.environment["ATM_DAEMON_AUTOSTART"] = "0"
+    atm("teams", "create", "crew")
+    atm("teams", "add-member", "crew", "ann")
+    terminal = on_terminal("init", "--vendor", "claude")
+    for question, answer in (("Write this?", "y"), ("Start the daemon?", "n"), ("Send ann a test message?", "y")):
+        terminal.read_until(lambda text, question=question: question in text)
+        terminal.type(f"{answer}\n")
+    assert "sent to ann; when it was shown: atm receipts" in terminal.read_until(lambda _: False)
+    assert settings_of(atm).exists()
+    assert atm.rows("ann")[0]["text"].startswith("A test of atm")
+
+
+def test_with_yes_nobody_is_asked(atm, seen):
+    assert "Write this?" not in seen("init", "--vendor", "claude", "--yes")
+    assert settings_of(atm).exists()

@@ -25,10 +25,8 @@ def test_a_session_is_meant_by_its_own_agents():
 
 
 def test_the_team_that_works_in_the_repository_is_meant():
-    assert choose([SHOP, BANK], Whereabouts(me="zoe", root="/work/bank", folder="/work/bank/web")) == (
-        "bank",
-        REPOSITORY,
-    )
+    here = Whereabouts(me="zoe", root="/work/bank", folder="/work/bank/web")
+    assert choose([SHOP, BANK], here) == ("bank", REPOSITORY)
 
 
 def test_a_folder_whose_name_only_begins_alike_is_another():

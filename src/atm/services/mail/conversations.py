@@ -5,12 +5,12 @@ from __future__ import annotations
 from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
 from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
 from atm.domain.mail.quotas import Allowance
-from atm.domain.names import parse_address, same_name
+from atm.domain.names import check_sender, is_claudes_team, parse_address, same_name
+from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
-from atm.formats.mail.journal import histories
+from atm.formats.mail.journal import ROSTER, histories
 from atm.services.mail.bookkeeping import all_told, enter, record
-from atm.services.mail.correspondents import find_correspondent
-from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
+from atm.services.mail.mailroom import Recipient, find_addressee, find_open_addressee, find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
 from atm.services.mail.spooling import LEAD_AWAY, check_spool, drain_target, is_held, put_in_spool
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.ports.files.clock import Clock
-    from atm.services.mail.mailroom import Mailroom, Recipient
+    from atm.services.mail.mailroom import Mailroom
 
 
 class Acknowledged:
@@ -207,6 +207,43 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     if any(spooled.entry.message_id == done.reply.id for spooled in room.spool.pending(to.team_name, to.agent)):
         done.outcome, done.spool_path = "held" if reason == LEAD_AWAY else "queued", path
     return done
+
+
+def find_correspondent(room: Mailroom, team: str, agent: str, me: str, *, is_only_planned: bool = False) -> Recipient:
+    """
+    Who an address means: somebody with an inbox, or somebody who wrote to `me` in this team.
+
+    A sender need not be on the roster: a script, or a person at a terminal who was never added. Their inbox is made
+    when somebody whom they wrote to answers, and not before: a name that was only mistyped gets none.
+    """
+    try:
+        to = find_addressee(room, team, agent)
+    except NoSuchMember:
+        writer = _writer(room, room.rosters.find(team) or team, agent, me)
+        if writer is None:
+            raise
+        to = writer
+        if not is_only_planned:
+            room.inboxes.create(check_open(to.team).name, to.agent)
+    check_open(to.team)
+    return to
+
+
+def _writer(room: Mailroom, team: str, name: str, me: str) -> Recipient | None:
+    """
+    Somebody who is on no roster and wrote to me. Not who was removed: nobody looks there any more. Not in a team of
+    Claude Code's, where every inbox is somebody's.
+    """
+    if is_claudes_team(team):
+        return None
+    told = all_told(room, team)
+    if any(entry.kind == ROSTER and same_name(entry.agent, name) for entry in told):
+        return None
+    mine = (entry.message for entry in told if same_name(entry.agent, me))
+    senders = [*(message.sender for message in mine if message is not None)]
+    senders += [row.sender for row in room.inboxes.rows(team, me)]
+    spelled = next((sender for sender in reversed(senders) if same_name(sender, name)), None)
+    return None if spelled is None else Recipient(room.rosters.load(team), check_sender(spelled), None)
 
 
 def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -> None:

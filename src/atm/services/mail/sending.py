@@ -48,7 +48,7 @@ def _addressee(room: Mailroom, team: str, agent: str, letter: Draft, *, is_only_
     try:
         return find_open_addressee(room, team, agent)
     except NoSuchMember:
-        from atm.services.mail.correspondents import find_correspondent
+        from atm.services.mail.conversations import find_correspondent
 
         return find_correspondent(room, team, agent, letter.sender.partition("@")[0], is_only_planned=is_only_planned)
 

@@ -9,23 +9,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Command
 
 
-def overview(words: list[str]) -> int:
-    """`atm --help`, and `atm help COMMAND`."""
-    from atm.ui.cli.catalog import COMMANDS, load
-
-    if words:
-        command = load(words[0])[0]
-        return show(command.subcommand(words[1]) or command if len(words) > 1 else command)
-    lines = ["atm, the agent team manager: mail between coding agents that is never lost.", ""]
-    lines += ["usage: atm <command> [options]", "", "commands:"]
-    lines += [f"  {name:<12} {summary}" for name, summary in COMMANDS.items()]
-    lines += ["", "Each command has --help with an example, and --json.", ""]
-    lines += ["first steps:", "  atm teams create my-team", "  atm teams add-member my-team ann"]
-    lines += ['  atm send ann "hello"', "  ATM_IDENTITY=ann atm read"]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
-
-
 def show(command: Command) -> int:
     sys.stdout.write(describe(command))
     return 0

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -95,8 +96,10 @@ class ClosedOutput:
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
     flags, words = _told_apart(words)
     words = as_command(words)
+    if not words and sys.stdout.isatty():
+        return _home(is_program)
     if not words or words[0] in ("--help", "-h", "help"):
-        from atm.ui.cli.help import overview
+        from atm.ui.cli.overview import overview
 
         return overview(words[1:])
     if words[0] in ("--version", "-V"):
@@ -123,7 +126,9 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
-    session = Session(_environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask)
+    session = Session(
+        _environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask, ask_for_team=_ask_for_team
+    )
     session.warn_guests()
     code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
@@ -133,8 +138,20 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     return code
 
 
+def _home(is_program: bool) -> int:
+    from atm.ui.cli.home import show_home
+    from atm.ui.cli.session import Session
+
+    _listen(is_program)
+    session = Session(_environment(), ask_for_trust=_ask_for_trust)
+    session.warn_guests()
+    code = show_home(session)
+    session.finish()
+    return code
+
+
 def _look(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
-    from atm.ui.cli.looking import look
+    from atm.ui.cli.team.looking import look
 
     return look(args, session, execute)
 
@@ -169,6 +186,12 @@ def _listen(is_program: bool, *, always: bool = False) -> None:
             interruptions.always()
 
 
+def _ask_for_team(session: Session) -> Choice:
+    from atm.ui.cli.team.choosing import choose
+
+    return choose(session)
+
+
 def _ask_for_trust(session: Session) -> bool:
     from atm.ui.cli.setup.untrusted import ask_or_tell
 
@@ -199,13 +222,18 @@ def _wants_json() -> bool:
 
 def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import many_lines, one_line
+    from atm.ui.cli.overview import colour
+    from atm.ui.views.style import BOLD, GREEN, RED
 
+    style = colour(sys.stderr)
     said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
     lines = [f"error: {said}", *([f"  fix: {one_line(error.remedy)}"] if error.remedy else [])]
     if sys.stderr.isatty():
         from atm.ui.cli.session import fitted
 
         lines = [fitted(line, sys.stderr) for line in lines]
+    lines[0] = style("error:", BOLD, RED) + lines[0].removeprefix("error:")
+    lines[1:] = [line.replace("fix:", style("fix:", GREEN), 1) for line in lines[1:]]
     sys.stderr.write("\n".join([*lines, ""]))
     if as_json or _wants_json():
         from atm.formats.files.json_record import encode

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from atm.config import Settings
+    from atm.domain.team.choosing import Whereabouts
     from atm.formats.files.layout import Layout
     from atm.ports.board.workplaces import AgentPlaces
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -34,15 +35,16 @@ class Session:
 
     __slots__ = (
         "_as_json",
+        "_ask_for_team",
         "_ask_for_trust",
         "_boardroom",
         "_gathered",
         "_layout",
         "_room",
         "_settings",
-        "_speaker",
         "choice",
         "environment",
+        "speaker",
     )
 
     def __init__(
@@ -52,9 +54,13 @@ class Session:
         as_json: bool = False,
         speaker: str | None = None,
         ask_for_trust: Callable[[Session], bool] | None = None,
+        ask_for_team: Callable[[Session], Choice] | None = None,
     ) -> None:
+        self._ask_for_team = ask_for_team
+        """Told that none was named; says which one was chosen, or asks a person."""
         self.environment = environment
-        self._speaker = speaker
+        self.speaker = speaker
+        """Who a flag says that it acts as."""
         self._ask_for_trust = ask_for_trust
         """Told once that a repository's settings are left out; True if a person has said yes to them now."""
         self._as_json = as_json
@@ -100,7 +106,7 @@ class Session:
         return ""
 
     def _load_settings(self) -> Settings:
-        return config.load(self.layout, self.environment, working_folder(), {}, self._speaker)
+        return config.load(self.layout, self.environment, working_folder(), {}, self.speaker)
 
     @property
     def room(self) -> Teamroom:
@@ -137,10 +143,19 @@ class Session:
         if named:
             return check_known_name(named, "team")
         if self.choice is None:
-            from atm.ui.cli.choosing import choose
+            from atm.services.team.choosing import choose_team
 
-            self.choice = choose(self)
+            self.choice = self._ask_for_team(self) if self._ask_for_team else choose_team(self.room, self.whereabouts)
         return self.choice.team
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """Where this command is run, and by whom, for whoever has to tell which team is meant."""
+        from atm.domain.team.choosing import Whereabouts
+
+        identity = self.settings.setting("core.identity")
+        me = self.speaker or (str(identity.value) if identity.origin != "default" else "")
+        return Whereabouts(me=me, root=self.settings.root, folder=working_folder().replace(os.sep, "/"))
 
     def home_team(self) -> str | None:
         """The team of whoever is asking, as far as it is known."""
@@ -182,9 +197,13 @@ class Session:
             raise UsageError(f"{given!r} names one team and --team another", "leave one of them out")
         return agent, team or self.team(args)
 
+    @property
+    def may_start_daemon(self) -> bool:
+        return self.settings.yes("daemon.autostart") and self.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+
     def need_daemon(self, why: str) -> None:
         """Start the daemon if it does not run; a feature that needs it works as far as it can without."""
-        if not self.settings.yes("daemon.autostart") or self.environment.get("ATM_DAEMON_AUTOSTART") == "0":
+        if not self.may_start_daemon:
             return
         from atm.wiring.daemon import start_daemon
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from atm.domain.errors import AtmError
+
 DISTRIBUTION = "agent-team-manager"
 
 
@@ -17,3 +19,21 @@ def extra_command(extra: str, prefix: str = sys.prefix, executable: str = sys.ex
     from atm.domain.untrusted_text import shell_words
 
     return f"{shell_words(executable)} -m pip install {wanted}"
+
+
+class McpMissing(AtmError):
+    """The extra `mcp` is not installed."""
+
+    code = "mcp-missing"
+
+
+def check_mcp() -> None:
+    """Asked before anything is started."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise mcp_missing()
+
+
+def mcp_missing(why: str = "") -> McpMissing:
+    return McpMissing(f"the MCP server is not installed{why}", f"install it: {extra_command('mcp')}")

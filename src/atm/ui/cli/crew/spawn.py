@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.services.crew.upping import Upped, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.crew.up import short
+from atm.ui.cli.crew.welcome import Afterwards, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, open_crew, report, team_for, wish_of
 
 TYPE_CHECKING = False
@@ -26,11 +27,12 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     crew = open_crew(session)
-    team, is_new = team_for(session, args)
+    home = team_for(session, args)
+    team = home.team
     wish = wish_of(args, team, short(args.need("agent")))
     wish.resume = args.text("resume") or ""
     check_may_start(session, crew, team)
     done: list[Upped] = up(crew, team, session.named(args), [wish])
     if done[0].error is not None:
         raise done[0].error
-    return report(session, "spawn", team, done, is_new=is_new)
+    return report(session, "spawn", home, done, Afterwards(None, steps_after(session, team, done)))

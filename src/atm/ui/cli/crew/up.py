@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 from atm.domain.errors import UsageError
 from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_short
 from atm.services.crew.upping import again, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.crew.welcome import Afterwards, bring_daemon, offer_setup, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, note_leader, open_crew, report, team_for, wish_of
+from atm.ui.views.team.next_steps import VENDORS, agents_to_start, up_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +20,8 @@ COMMAND = Command(
     "up",
     "start agents, each with a worktree of its own",
     text=(
-        "RUNTIME is script, command, claude, codex, gemini, opencode, or one of your settings; see `atm runtimes`. "
+        "From nothing: without a team one is made, with you in it, and the daemon is started. RUNTIME is script, "
+        "command, claude, codex, gemini, opencode, or one of your settings; see `atm runtimes`. "
         "Without any word the agents that ran before are started again. Exit code 2: some could not be started."
     ),
     arguments=(Argument("agents", "RUNTIME:NAME, as many as you like", required=False, is_many=True),),
@@ -30,19 +35,30 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    crew, file = open_crew(session), args.text("crew")
+    crew, file, words = open_crew(session), args.text("crew"), args.many("agents")
+    if not file and not words and not session.room.rosters.teams():
+        raise _nobody(session)
     if file:
         plan = crew_in(session, file, is_said=args.flag("yes"))
-        team, is_new = team_for(session, args, plan.team)
-        wishes = [wish_of(args, team, one, plan.backend) for one in plan.agents]
+        home = team_for(session, args, plan.team)
+        wishes = [wish_of(args, home.team, one, plan.backend) for one in plan.agents]
     else:
-        team, is_new = team_for(session, args)
-        wishes = [wish_of(args, team, short(word)) for word in args.many("agents")] or again(crew, team)
+        agents = [short(word) for word in words]  # before a team is made for what nobody can start
+        home = team_for(session, args)
+        wishes = [wish_of(args, home.team, one) for one in agents] or again(crew, home.team)
     if not wishes:
-        raise UsageError("there is nobody to start", "name agents, for example: atm up script:ann command:bob")
-    check_may_start(session, crew, team)
-    note_leader(session, team)
-    return report(session, "up", team, up(crew, team, session.named(args), wishes), is_new=is_new)
+        raise _nobody(session)
+    check_may_start(session, crew, home.team)
+    note_leader(session, home.team)
+    without = offer_setup(session, crew, wishes)
+    done = up(crew, home.team, session.named(args), wishes)
+    daemon = bring_daemon(session) if any(one.record is not None for one in done) else None
+    return report(session, "up", home, done, Afterwards(daemon, steps_after(session, home.team, done, without)))
+
+
+def _nobody(session: Session) -> UsageError:
+    here = [name for name in VENDORS if shutil.which(name, path=session.environment.get("PATH"))]
+    return UsageError("there is nobody to start", f"name agents, for example: {up_command(agents_to_start(here))}")
 
 
 def short(word: str) -> AgentPlan:

@@ -7,7 +7,7 @@ import os
 from atm.domain.errors import NoSuchTeam, NotTrusted, UsageError
 from atm.domain.names import check_new_name
 from atm.domain.trust import TRUSTED
-from atm.domain.untrusted_text import one_line, shell_words
+from atm.domain.untrusted_text import one_line
 from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team
@@ -17,7 +17,7 @@ from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
-from atm.ui.cli.choosing import whereabouts
+from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
 from atm.wiring.sessions import lead_here
 from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
     from atm.services.crew.upping import Upped
     from atm.ui.cli.arguments import Args
+    from atm.ui.cli.crew.welcome import Afterwards
+    from atm.ui.cli.roster.enrolling import Enrolled
     from atm.ui.cli.session import Session
 
 PARTLY = 2
@@ -49,20 +51,36 @@ def open_crew(session: Session) -> Crewroom:
     return build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
 
 
-def team_for(session: Session, args: Args, named: str = "") -> tuple[str, bool]:
-    """The team that is meant, and whether it was made just now. Without any word it has the folder's name."""
+def team_for(session: Session, args: Args, named: str = "") -> TeamAndPerson:
+    """The team that is meant; made, with the person who asks for it, if it is not there."""
     wanted = args.text("team") or named or session.settings.text("core.default_team") or _team_here(session)
     try:
-        return find_team(session.room, wanted).name, False
+        return TeamAndPerson(find_team(session.room, wanted).name)
     except NoSuchTeam:
         create_team(session.room, check_new_name(wanted, "team"))
-        return wanted, True
+        return TeamAndPerson(wanted, is_new=True, person=enrol_person(session, wanted))
+
+
+class TeamAndPerson:
+    """A team, whether it was made just now, and who was entered in it then."""
+
+    __slots__ = ("is_new", "person", "team")
+
+    def __init__(self, team: str, *, is_new: bool = False, person: Enrolled | None = None) -> None:
+        self.team = team
+        self.is_new = is_new
+        self.person = person
+
+    @property
+    def in_words(self) -> list[str]:
+        made = [f"made team {one_line(self.team)}"] if self.is_new else []
+        return [*made, *(self.person.in_words if self.person is not None else [])]
 
 
 def _team_here(session: Session) -> str:
     """The one that can be told from here; else one of this folder's name."""
     try:
-        session.choice = choose_team(session.room, whereabouts(session))
+        session.choice = choose_team(session.room, session.whereabouts)
     except NoSuchTeam:
         return name_of_folder(session.settings.root)
     return session.choice.team
@@ -139,14 +157,13 @@ def note_leader(session: Session, team: str) -> None:
     note_lead(session.room, team, lead, session.settings.number("sessions.takeover_minutes") * 60)
 
 
-def report(session: Session, action: str, team: str, done: list[Upped], *, is_new: bool = False) -> int:
+def report(session: Session, action: str, home: TeamAndPerson, done: list[Upped], after: Afterwards) -> int:
     """0 if all run, 2 if some do, 1 if none does."""
-    rows = [_row(one) for one in done]
     well = sum(one.record is not None for one in done)
-    follow = [f"atm peek --team {shell_words(team)}", f"atm down --team {shell_words(team)}"] if well else []
-    words = [*([f"made team {one_line(team)}"] if is_new else []), *(_words(one) for one in done)]
-    words += [f"see them: {follow[0]}; end them: {follow[1]}"] if follow else []
-    session.tell({"action": action, "team": team, "made": is_new, "members": rows, "next": follow}, "\n".join(words))
+    words = [*home.in_words, *(_words(one) for one in done), *after.in_words]
+    result: dict[str, object] = {"action": action, "team": home.team, "made": home.is_new}
+    result |= {"you": home.person.name if home.person is not None else None, "members": [_row(one) for one in done]}
+    session.tell({**result, "daemon": after.daemon, "next": [step.command for step in after.steps]}, "\n".join(words))
     return 0 if well == len(done) else PARTLY if well else 1
 
 

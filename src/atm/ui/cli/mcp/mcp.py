@@ -83,6 +83,9 @@ def execute(args: Args, session: Session) -> int:
 
 def _serve(port: int, session: Session) -> int:
     from atm.ui.cli.session import working_folder
+    from atm.ui.views.extras import check_mcp
+
+    check_mcp()
     from atm.ui.mcp.http.serve import HttpServer, serve
 
     def ready(url: str, port: int) -> None:
@@ -104,7 +107,7 @@ def _pump(args: Args, session: Session) -> int:
     from atm.ui.mcp.stdio.reaching import Reaching
 
     def may_autostart() -> bool:
-        return session.settings.yes("daemon.autostart") and session.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+        return session.may_start_daemon
 
     claim = claim_of(args, session.environment)
     interruptions.always()  # it only carries; what is done is done elsewhere

@@ -7,12 +7,17 @@ nobody named is still nobody (see `hook.who_calls` and `mcp.identity`).
 
 from __future__ import annotations
 
+import os
+
 from atm.domain.errors import AtmError
 from atm.domain.team.team import HUMAN, Member
+from atm.domain.untrusted_text import shell_words
+from atm.formats.files.settings_edit import with_setting
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.services.team.standing import members_above
 from atm.ui.cli.session import working_folder
+from atm.wiring.files import change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ class Enrolled:
     @property
     def in_words(self) -> list[str]:
         words = [f"you are in it as {self.name}; answers come to you: atm read"]
-        new = f"that is your name on this machine from now on; for another: atm config set {IDENTITY} NAME"
+        new = "your name on this machine from now on (atm config set core.identity NAME)"
         return [*words, new] if self.file else words
 
 
@@ -52,9 +57,8 @@ def enrol_person(session: Session, team: str) -> Enrolled | None:
             return None
         return Enrolled(name, _remember(session, name) if is_new else "")
     except AtmError as error:  # the team is there, and whoever made it can enter it by hand
-        session.warn(
-            f"Warning: you are not in team {team} yet: {error}; enter yourself: atm teams join {team} --as NAME"
-        )
+        command = f"atm teams join --as NAME {shell_words(team)}"
+        session.warn(f"Warning: you are not in team {team} yet: {error}; enter yourself: {command}")
         return None
 
 
@@ -63,8 +67,9 @@ def _entered(session: Session, team: str, name: str) -> bool:
 
 
 def _remember(session: Session, name: str) -> str:
-    from atm.ui.cli.setup.config import set_own
-
-    file = set_own(session, IDENTITY, name)
+    """As `atm config set` would, in the same file."""
+    named = session.environment.get("ATM_CONFIG")
+    path = os.path.abspath(named) if named else session.layout.settings
+    change_settings(session.layout, path, lambda text: with_setting(text, path, IDENTITY, name))
     session.read_settings_again()
-    return file
+    return path

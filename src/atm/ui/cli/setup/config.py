@@ -8,14 +8,13 @@ from atm import config as settings_module
 from atm.config import known
 from atm.domain.errors import BadSetting
 from atm.domain.untrusted_text import one_line
+from atm.formats.files.settings_edit import with_setting
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from atm.config import Setting
     from atm.domain.setup.context import SystemContext
     from atm.formats.files.settings_text import Value
@@ -161,15 +160,6 @@ def _set(args: Args, session: Session) -> int:
     return 0
 
 
-def set_own(session: Session, key: str, value: Value) -> str:
-    """Set one of the user's own settings on the way; the file that holds it."""
-    from atm.ui.cli.setup.consent import change_file
-
-    path = _own_file(session)
-    change_file(session, path, lambda text: with_setting(text, path, key, value), is_repos=False)
-    return path
-
-
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
     """What would not count is not written."""
     if key not in known.LIMITS or path == session.layout.settings:
@@ -187,10 +177,6 @@ def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
 def _file(args: Args, session: Session) -> str:
     if args.flag("repo"):
         return session.settings.repo_file or f"{session.settings.root}/.atm.toml"
-    return _own_file(session)
-
-
-def _own_file(session: Session) -> str:
     named = session.environment.get("ATM_CONFIG")
     return os.path.abspath(named) if named else session.layout.settings
 
@@ -214,32 +200,6 @@ def _guessed(given: str) -> Value:
     if given.lower() in ("true", "false"):
         return given.lower() == "true"
     return int(given) if given.isascii() and given.isdecimal() and len(given) < 16 else given
-
-
-def _path_of(key: str) -> list[str]:
-    """`plugins.webhook.url` lies in a table of its own; an alias may have a dot in its name."""
-    section, _, name = key.partition(".")
-    if section != "plugins" or "." not in name:
-        return [section, name]
-    plugin, _, inner = name.partition(".")
-    return [section, plugin, inner]
-
-
-def with_setting(text: str, path: str, key: str, value: Value) -> str:
-    """The file's text with one key set; comments and everything else stay."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    *sections, name = _path_of(key)
-    try:
-        document = tomlkit.parse(text)
-        inner: Any = document
-        for section in sections:
-            inner = inner.setdefault(section, tomlkit.table())
-        inner[name] = value
-        return tomlkit.dumps(document)
-    except TOMLKitError as error:
-        raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None
 
 
 def _shown(value: Value | None) -> str:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atm.domain.delivery.moments import AGY, CODEX, GEMINI
-from atm.domain.setup.hooks import KINDS, KNOWN, PROJECT, WITHOUT_SERVER
-from atm.domain.untrusted_text import one_line
+from atm.domain.setup.hooks import KINDS, KNOWN, PROJECT, USER, WITHOUT_SERVER
+from atm.domain.team.team import AGENT
+from atm.domain.untrusted_text import one_line, shell_words
 from atm.ui.cli.arguments import MANY, Args, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.setup.hooks import Vendor
     from atm.ports.setup import VendorFiles
+    from atm.services.setup.planning import SetupOrder
     from atm.ui.cli.session import Session
+    from atm.ui.cli.setup.view import Doing
 
 COMMAND = Command(
     "init",
     "set up agent CLIs, so that mail reaches them by itself",
-    text="Enters hooks and the MCP server in the settings of Claude Code, Codex, Gemini CLI, Antigravity CLI and\n"
-    "OpenCode. Everything else in these files stays as it is, and --remove leaves them as they were.\n"
-    "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed.",
+    text="Shows which files would change, and asks. Hooks and the MCP server are entered in the settings of Claude\n"
+    "Code, Codex, Gemini CLI, Antigravity CLI and OpenCode. Everything else in these files stays as it is, and\n"
+    "--remove leaves them as they were.\n"
+    "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed, 1 if you said no.",
     options=(
         Option(
             "--vendor", value="NAME", kind=MANY, help=f"only these: {', '.join(KNOWN)} (default: all that are here)"
@@ -29,12 +35,14 @@ COMMAND = Command(
         Option("--check", help="only look; exit code 1 if something is missing or out of date"),
         Option("--remove", help="take out again what is ours"),
         Option("--dry-run", help="show what would change, and write nothing"),
+        Option("--diff", help="show every line that changes, and not only which files"),
+        Option("--yes", "-y", help="write without being asked; without a terminal nobody is asked"),
         Option("--crew", help="write a commented crew.toml for `atm up --crew` instead, in this folder"),
     ),
     examples=("atm init", "atm init --dry-run", "atm init --vendor claude,codex --project", "atm init --remove"),
 )
 
-NOTHING = 3
+REFUSED, NOTHING = 1, 3
 NO_SERVER = "the MCP server is left out: this atm was installed without its extra `mcp`"
 
 
@@ -43,8 +51,8 @@ def execute(args: Args, session: Session) -> int:
         from atm.ui.cli.setup.crew_file import write_crew
 
         return write_crew(session)
-    from atm.services.setup.planning import SetupOrder, apply, check, detect, plan
-    from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_changes, show_standing
+    from atm.services.setup.planning import SetupOrder, check, detect
+    from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_standing
     from atm.wiring.setup import build_vendor_files
 
     remove, scope, project = args.flag("remove"), scope_of(args), session.settings.root
@@ -55,13 +63,87 @@ def execute(args: Args, session: Session) -> int:
     # A server that cannot start would be an error message at every start of every agent.
     left_out = not remove and not files.can_serve() and not args.flag("no_mcp")
     order = SetupOrder(WITHOUT_SERVER if left_out or args.flag("no_mcp") else KINDS, remove)
-    doing = Doing("init", scope, remove, args.flag("dry_run"), (NO_SERVER,) if left_out else ())
+    notes = (_no_server(),) if left_out else ()
+    doing = Doing("init", scope, remove, args.flag("dry_run"), notes, is_short=not args.flag("diff"))
     if args.flag("check"):
         return show_standing(session, doing, check(files, vendors, scope, project, order))
-    changes = plan(files, vendors, scope, project, order)
+    return _change(session, files, vendors, doing, order, is_said=args.flag("yes"))
+
+
+def set_up(session: Session, vendors: list[str]) -> int:
+    """For whoever was asked already: `atm init --vendor …` in the user's own settings."""
+    from atm.services.setup.planning import SetupOrder
+    from atm.ui.cli.setup.view import Doing
+    from atm.wiring.setup import build_vendor_files
+
+    files = build_vendor_files(session.layout, session.environment, session.settings)
+    kinds, notes = (KINDS, ()) if files.can_serve() else (WITHOUT_SERVER, (_no_server(),))
+    doing = Doing("init", USER, notes=notes, is_short=True)
+    return _change(session, files, vendors, doing, SetupOrder(kinds, False), is_said=True)
+
+
+def _no_server() -> str:
+    from atm.ui.views.extras import extra_command
+
+    return f"{NO_SERVER}; {extra_command('mcp')}, then `atm init` again"
+
+
+def _change(
+    session: Session, files: VendorFiles, vendors: list[str], doing: Doing, order: SetupOrder, *, is_said: bool
+) -> int:
+    from atm.services.setup.planning import apply, plan
+    from atm.ui.cli.asking import can_ask, said_yes_to
+    from atm.ui.cli.setup.view import changed_files, file_lines, show_changes
+
+    scope = doing.scope
+    changes = plan(files, vendors, scope, session.settings.root, order)
+    todo = changed_files(changes)
+    asks = bool(todo) and not doing.dry_run and not is_said and can_ask(session)
+    if asks:
+        shown = "\n".join(file_lines(session, replace(doing, dry_run=True), todo))
+        if not said_yes_to(f"{shown}\n\nWrite this? (--diff shows every line)"):
+            session.print("Nothing was changed.")
+            return REFUSED
     if not doing.dry_run:
         changes = apply(files, changes, order)
-    return show_changes(session, doing, changes, lambda changed: _next_steps(files, changed, scope))
+    code = show_changes(session, doing, changes, lambda changed: _next_steps(files, changed, scope))
+    if asks and not doing.remove and code == 0:
+        _offer_more(session)
+    return code
+
+
+def _offer_more(session: Session) -> None:
+    """What makes it complete, for a person who is at it anyway."""
+    from atm.ui.cli.asking import said_yes_to
+    from atm.wiring.daemon import find_daemon
+
+    if find_daemon(session.layout) is None and said_yes_to("\nStart the daemon? It wakes agents that are idle."):
+        session.need_daemon("idle agents to wake")
+        session.print("the daemon runs" if find_daemon(session.layout) is not None else "no daemon runs")
+    _offer_message(session)
+
+
+def _offer_message(session: Session) -> None:
+    """To an agent of the team that is meant here, if there is one."""
+    from atm.domain.errors import AtmError
+    from atm.services.mail.posting import Draft
+    from atm.services.mail.sending import send
+    from atm.services.team.choosing import choose_team
+    from atm.services.team.registry import find_team
+    from atm.ui.cli.asking import said_yes_to
+
+    try:
+        named = session.home_team() or choose_team(session.room, session.whereabouts).team
+        team = find_team(session.room, named)
+        agent = next((one.name for one in team.members if one.kind == AGENT), "")
+        if not agent or not said_yes_to(f"Send {one_line(agent)} a test message?"):
+            return
+        me = session.settings.text("core.identity")
+        sent = send(session.room, team.name, agent, Draft(sender=me, text="A test of atm: did this reach you?"))
+    except AtmError as error:
+        session.warn(f"Warning: no test message: {error}")
+        return
+    session.print(f"sent to {one_line(agent)}; when it was shown: atm receipts {shell_words(sent.message_id[:8])}")
 
 
 def _say_nothing_found(session: Session, files: VendorFiles) -> int:
@@ -81,7 +163,8 @@ def _traces(vendor: Vendor, root: str) -> list[str]:
 def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
     from atm.ui.cli.setup.view import words_about_the_path
 
-    lines = ["Next:", "  Restart agents that are running: most read their hooks at the start."]
+    titles = ", ".join(KNOWN[name].title for name in KNOWN if name in vendors)
+    lines = ["Next:", f"  Restart what runs of these, they read their hooks at the start: {titles}."]
     if CODEX in vendors:
         lines.append(
             "  Codex runs a new or changed hook only after you trusted it: type /hooks in codex and look at them."
@@ -94,6 +177,7 @@ def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
         lines += _words_about_agy(scope)
     lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
     lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
+    lines.append("  `atm up claude:ann` starts one that knows it; `atm daemon start` wakes those that are idle.")
     return [*lines, *words_about_the_path(files, scope)]
 
 

@@ -41,6 +41,8 @@ class Doing:
     dry_run: bool = False
     notes: tuple[str, ...] = ()
     """What is to be said beside what the files have to say."""
+    is_short: bool = False
+    """One line for a file, and not all that changes in it."""
 
 
 def scope_of(args: Args) -> str:
@@ -169,17 +171,41 @@ def _words(
     session: Session, doing: Doing, changes: Sequence[FileChange], next_steps: Callable[[set[str]], list[str]]
 ) -> list[str]:
     style = Style(session)
-    done = [change for change in changes if change.what not in (UNCHANGED, REFUSED)]
-    lines = []
-    for change in done:
-        title = style(_done(change, dry_run=doing.dry_run), BOLD)
-        lines += [f"{title}  {one_line(change.path)}", *_coloured(style, change), ""]
+    done = changed_files(changes)
+    lines = file_lines(session, doing, done)
     if not done and not any(change.refusal for change in changes):
         lines.append(_nothing_done(doing, changes))
     lines += [style(f"note: {one_line(note)}", YELLOW) for note in _notes(doing, changes)]
     if done and not doing.dry_run and not doing.remove:
         lines += next_steps({change.vendor for change in done})
     return lines or ["Nothing was changed."]
+
+
+def changed_files(changes: Sequence[FileChange]) -> list[FileChange]:
+    return [change for change in changes if change.what not in (UNCHANGED, REFUSED)]
+
+
+def file_lines(session: Session, doing: Doing, done: Sequence[FileChange]) -> list[str]:
+    """What became of each file, or would: in a line, or with every line of it."""
+    style = Style(session)
+    lines: list[str] = []
+    for change in done:
+        title = style(_done(change, dry_run=doing.dry_run), BOLD)
+        if doing.is_short:
+            lines.append(f"{title}  {one_line(change.path)}  {style(_size(change), DIM)}")
+        else:
+            lines += [f"{title}  {one_line(change.path)}", *_coloured(style, change), ""]
+    return lines
+
+
+def _size(change: FileChange) -> str:
+    """`Claude Code, 24 lines more`."""
+    rows = _diff(change)
+    more, less = (sum(row.startswith(mark) for row in rows) for mark in "+-")
+    parts = [
+        f"{count} line{'' if count == 1 else 's'} {word}" for count, word in ((more, "more"), (less, "less")) if count
+    ]
+    return f"{CLIENTS[change.vendor].title}, {', '.join(parts)}"
 
 
 def _nothing_done(doing: Doing, changes: Sequence[FileChange]) -> str:

@@ -50,10 +50,9 @@ def _team(args: Args, session: Session) -> str:
     if args.text("team") or session.home_team():
         return session.team(args)
     from atm.services.team.choosing import choose_team
-    from atm.ui.cli.choosing import whereabouts
 
     try:
-        return choose_team(session.room, whereabouts(session)).team
+        return choose_team(session.room, session.whereabouts).team
     except NoSuchTeam:
         return ""
 

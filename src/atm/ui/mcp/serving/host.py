@@ -19,6 +19,7 @@ from atm.teamd.loops import in_thread
 from atm.teamd.peers import process_of
 from atm.teamd.surfaces import file_at
 from atm.ui.mcp.hello import LONGEST_LINE, BadHello, decode_hello, encode_refusal, encode_welcome
+from atm.ui.views.extras import mcp_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,18 +173,10 @@ def load_reception() -> Callable[..., Reception]:
     try:
         import mcp.server  # noqa: F401 - is it there?
     except ImportError as error:
-        raise McpMissing(
-            f"the MCP server is not installed ({error})", "install it with: pip install 'agent-team-manager[mcp]'"
-        ) from None
+        raise mcp_missing(f" ({error})") from None
     from atm.ui.mcp.serving.reception import Reception
 
     return Reception
-
-
-class McpMissing(AtmError):
-    """The extra `mcp` is not installed."""
-
-    code = "mcp-missing"
 
 
 def _innermost(error: BaseException) -> str:

@@ -7,6 +7,7 @@ import time
 
 from atm.domain.errors import AtmError
 from atm.ui.mcp.hello import LONGEST_HELLO, check_welcome, encode_hello
+from atm.ui.views.extras import check_mcp
 from atm.wiring.daemon import find_mcp_socket
 
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ class Reaching:
         if found is not None or not may_start:
             self.is_own = self.is_own and found is None
             return found
+        check_mcp()  # a daemon of this installation would have no server either
         if self._may_autostart():
             found = self._at_a_new_daemon()
         self.is_own = found is None

@@ -81,6 +81,10 @@ class MemberSeen:
     def is_human(self) -> bool:
         return self.kind == "human"
 
+    @property
+    def agent_state(self) -> str:
+        return self.agent.state if self.agent is not None else ""
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewSeen:

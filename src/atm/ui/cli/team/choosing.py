@@ -6,9 +6,8 @@ import sys
 
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import is_claudes_team
-from atm.domain.team.choosing import IN_WORDS, Whereabouts
+from atm.domain.team.choosing import IN_WORDS
 from atm.services.team.choosing import Choice, choose_team
-from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def choose(session: Session) -> Choice:
     """Said to a person only where it could have been another one of theirs."""
     try:
-        choice = choose_team(session.room, whereabouts(session))
+        choice = choose_team(session.room, session.whereabouts)
     except NoSuchTeam:
         asked = _asked(session)
         if asked is None:
@@ -27,12 +26,6 @@ def choose(session: Session) -> Choice:
     if any(not is_claudes_team(name) for name in choice.others) and sys.stderr.isatty() and not session.as_json:
         session.warn(f"team {choice.team}: {IN_WORDS[choice.why]} (--team for another)")
     return choice
-
-
-def whereabouts(session: Session) -> Whereabouts:
-    identity = session.settings.setting("core.identity")
-    me = str(identity.value) if identity.origin != "default" else ""
-    return Whereabouts(me=me, root=session.settings.root, folder=working_folder().replace("\\", "/"))
 
 
 def _asked(session: Session) -> Choice | None:

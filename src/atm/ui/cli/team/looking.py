@@ -9,7 +9,6 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.untrusted_text import one_line
 from atm.services.team.choosing import choose_team
-from atm.ui.cli.choosing import whereabouts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def look(args: Args, session: Session, execute: Callable[[Args, Session], int]) 
     if any(args.given(part) for part in PARTS) or session.home_team():
         return execute(args, session)
     try:
-        session.choice = choose_team(session.room, whereabouts(session))
+        session.choice = choose_team(session.room, session.whereabouts)
     except NoSuchTeam:
         teams = session.room.rosters.teams()
         return _each(args, session, execute, teams) if teams else execute(args, session)

@@ -1,0 +1,1 @@
+"""Which team a command means."""
