@@ -12,6 +12,7 @@ from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
 from atm.ui.views.tables import table
@@ -110,5 +111,5 @@ def _show(
     for text in _paused(session, team):
         session.print(f"\n  Paused: {text}")
     waiting = _waiting(session, team.name)
-    session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in tasks.items()))
+    session.print("\n  tasks: " + ", ".join(f"{count} {spelled(status)}" for status, count in tasks.items()))
     session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))
