@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.ui.views.letters import in_one_line, sentence
 
 

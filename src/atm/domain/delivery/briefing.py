@@ -7,8 +7,8 @@ without the user's authority; nothing inside can close the frame (D22).
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.mail.receipts import MAYBE_SHOWN
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import HARMLESS, line_for_agents, one_line, shell_word, text_for_agents
 
 TYPE_CHECKING = False

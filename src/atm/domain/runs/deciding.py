@@ -13,7 +13,6 @@ from statistics import median
 from atm.domain.board.claims import is_free
 from atm.domain.board.file_overlap import overlapping
 from atm.domain.board.tasks import by_urgency
-from atm.domain.counting import counted
 from atm.domain.merges.items import AT_TASK, MERGED
 from atm.domain.names import same_name
 from atm.domain.runs import memory as kinds
@@ -311,11 +310,7 @@ class _Tick:
         active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others() or self._unmerged
         if active:
             if any(self._is_free(seat) for seat in seats) and kinds.NOTHING_CLAIMABLE not in self._memory.told:
-                yield Say(
-                    kinds.NOTHING_CLAIMABLE,
-                    kinds.NOTHING_CLAIMABLE,
-                    f"{counted(len(self._open), 'task is', 'tasks are')} open",
-                )
+                yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"{len(self._open)} tasks are open")
             return
         yield from self._waiting_for_people()
 

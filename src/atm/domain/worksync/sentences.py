@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_words
 from atm.domain.worksync import leases
 from atm.domain.worksync.decisions import (

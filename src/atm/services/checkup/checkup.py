@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from atm.domain.counting import counted
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name
+from atm.domain.plain import counted
 from atm.domain.setup.vendor_versions import strange_in_team
 from atm.domain.team.team import claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words

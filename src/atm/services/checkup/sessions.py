@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from atm.domain.counting import counted
 from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.formats.files.json_record import NotJson
 from atm.formats.team.lead_fields import decode_lead

@@ -8,9 +8,9 @@ the process is killed.
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.names import check_known_name
+from atm.domain.plain import counted
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import shell_words

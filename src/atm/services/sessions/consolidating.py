@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from atm.domain.board.acceptance import said_by
-from atm.domain.counting import counted
 from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
+from atm.domain.plain import counted
 from atm.domain.sessions import consolidation as plan
 from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, steps_from, why_not_green
 from atm.domain.team import lifecycle

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from atm.domain.counting import counted
 from atm.domain.errors import (
     AtmError,
     ConsolidationRunning,
@@ -20,6 +19,7 @@ from atm.domain.errors import (
     TeamNotOurs,
 )
 from atm.domain.names import check_known_name, is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.team import lifecycle
 from atm.domain.team.lead_session import FORCED, PRESENT, REATTACHED, TAKEN_OVER, LeadSession, may_attach
 from atm.domain.team.team import AGENT

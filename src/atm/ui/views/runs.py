@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
+from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line
 from atm.formats.runs.report_text import seconds_in_words

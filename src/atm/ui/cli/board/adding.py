@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.errors import BadTask
+from atm.domain.plain import counted
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import importing

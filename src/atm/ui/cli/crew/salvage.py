@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, saved_around
 from atm.services.team.standing import check_person

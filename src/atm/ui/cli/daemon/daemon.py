@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
 from atm.ui.cli.log_view import OPTIONS, show_log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.counting import counted
 from atm.domain.errors import AtmError
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.team.registry import find_team

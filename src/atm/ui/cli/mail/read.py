@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
 from atm.domain.mail.messages import TYPES
+from atm.domain.plain import counted
 from atm.services.mail.mailroom import find_addressee, find_recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, Reading, ShownMail, peek

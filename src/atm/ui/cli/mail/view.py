@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.mail.messages import INFO, PLAIN
 from atm.domain.mail.receipts import MAYBE_SHOWN
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender
 from atm.ui.cli.render import Style, message_block, when

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.roster.backups import back_up
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
 from atm.domain.errors import AtmError, UsageError
+from atm.domain.plain import counted
 from atm.domain.team.lifecycle import MOVES
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team

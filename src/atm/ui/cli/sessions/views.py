@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.counting import counted
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
