@@ -11,3 +11,8 @@ if TYPE_CHECKING:
 def dicts_in(value: Plain) -> list[Record]:
     """The objects in a list, where another program may have written anything."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: `1 task`, `2 tasks`, `1,000 boxes`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

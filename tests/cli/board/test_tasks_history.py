@@ -33,7 +33,7 @@ def test_people_see_a_line_for_each(done):
     lines = done("history").out.splitlines()
     assert len(lines) == 3
     assert "bob" in lines[0]
-    assert "in_progress → completed" in lines[2]
+    assert "in progress → completed" in lines[2]
 
 
 def test_one_task_and_the_last_few(done):

@@ -37,7 +37,7 @@ def test_it_tells_what_changes_and_ends_when_all_is_done(tasks, watching, eventu
     process, text = watching("--until-done")
     eventually(lambda: "0 of 2 done" in text())
     tasks("claim", "--as", "ann")
-    eventually(lambda: "#1 pending → in_progress  @ann  First" in text())
+    eventually(lambda: "#1 pending → in progress  @ann  First" in text())
     tasks("complete", "1", "--as", "ann")
     eventually(lambda: "#2 blocked → pending" in text())
     tasks("add", "Third")

@@ -225,12 +225,12 @@ class TestWhatIsShown:
         assert "why do I get" in crew("read", env=ANN).out
 
     @proves("R000-version-sensitivity-04")
-    def test_a_structured_message_is_shown_as_its_fields(self, crew, write_rows, foreign_row):
+    def test_a_structured_message_is_shown_as_a_sentence(self, crew, write_rows, foreign_row):
         text = json.dumps({"type": "task_assignment", "taskId": "7", "subject": "parser"})
         write_rows("ann", foreign_row(text))
         out = crew("read", env=ANN).out
-        assert "[task_assignment]" in out
-        assert "taskId: 7" in out
+        assert "    You have a new task: #7 parser\n" in out
+        assert "taskId" not in out
 
     @proves("R001-3.1-24")
     def test_rows_that_are_no_messages_are_counted_and_kept(self, crew, write_rows, foreign_row):

@@ -350,7 +350,7 @@ class TestDelete:
     @proves("R001-1-16", "R004-gap-p3-08", "R004-messaging-M9")
     def test_a_backup_is_made_and_nothing_is_left(self, crew):
         crew("send", "ann", "hello")
-        assert crew("teams", "delete", "crew", "--yes", code=1).err.count("1 messages are unread") == 1
+        assert crew("teams", "delete", "crew", "--yes", code=1).err.count("1 message is unread") == 1
         done = crew("teams", "delete", "crew", "--yes", "--force", "--json").json
         assert done["deleted"] is True
         assert "hello" in open_text(f"{done['backup_path']}/team/inboxes/ann.json")
@@ -369,7 +369,7 @@ class TestDelete:
         (folder / "1.json").write_text('{"id": "1", "subject": "s", "status": "pending"}')
         err = crew("teams", "delete", "crew", "--yes", code=1).err
         assert "ann is online" in err
-        assert "1 tasks are open" in err
+        assert "1 task is open" in err
 
     def test_two_at_once_delete_it_once(self, crew):
         deleters = [crew.start("teams", "delete", "crew", "--yes", "--json") for _ in range(4)]

@@ -200,7 +200,7 @@ class TestCompleted:
     def test_archiving_refuses_unread_mail_open_tasks_and_waiting_mail(self, boardroom):
         tell(boardroom)
         boardroom.files.put_tasks("crew", {1: OPEN}, 0)
-        with pytest.raises(TeamInUse, match=r"1 messages are unread; 1 tasks are open"):
+        with pytest.raises(TeamInUse, match=r"1 message is unread; 1 task is open"):
             archive_team(boardroom, "crew", "ann")
         assert not boardroom.rosters.load("crew").completed
         assert boardroom.backups.kept("crew") == []
@@ -350,7 +350,7 @@ class TestDeleting:
         alive(boardroom, "ann")
         tell(boardroom)
         boardroom.files.put_tasks("crew", {1: OPEN}, 0)
-        with pytest.raises(TeamInUse, match="ann is online; 1 messages are unread; 1 tasks are open"):
+        with pytest.raises(TeamInUse, match="ann is online; 1 message is unread; 1 task is open"):
             delete_team(boardroom, "crew")
         assert boardroom.rosters.find("crew") == "crew"
 

@@ -8,6 +8,7 @@ without the user's authority; nothing inside can close the frame (D22).
 from __future__ import annotations
 
 from atm.domain.mail.receipts import MAYBE_SHOWN
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import HARMLESS, line_for_agents, one_line, shell_word, text_for_agents
 
 TYPE_CHECKING = False
@@ -68,7 +69,7 @@ def in_words(facts: Briefing) -> str:
     if len(facts.work) > 10:
         lines.append(f"- and {len(facts.work) - 10} more: `atm tasks list --owner {shell_word(me)}`")
     if facts.claimable:
-        lines.append(f"{facts.claimable} tasks can be claimed: `atm tasks claim`.")
+        lines.append(f"{counted(facts.claimable, 'task')} can be claimed: `atm tasks claim`.")
     return _cut("\n".join(lines), LONGEST_BRIEFING - len(_HOW_TO)) + _HOW_TO
 
 

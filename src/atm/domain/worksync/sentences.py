@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_words
 from atm.domain.worksync import leases
 from atm.domain.worksync.decisions import (
@@ -141,7 +142,7 @@ class Standing:
             return f"{name} has {tasks}, and nothing to do but wait for others."
         if self.is_agent and self.ladder.is_paused:
             return (
-                f"{name} was nudged {self.ladder.sent} times about {tasks} and has not reported. "
+                f"{name} was nudged {counted(self.ladder.sent, 'time')} about {tasks} and has not reported. "
                 f"atm has stopped reminding it; `{lift(name)}` begins anew."
             )
         if self.is_agent and self.ladder.sent and self.ladder.last is not None:

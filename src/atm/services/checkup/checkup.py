@@ -13,6 +13,7 @@ from functools import partial
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name
+from atm.domain.plain import counted
 from atm.domain.setup.vendor_versions import strange_in_team
 from atm.domain.team.team import claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words
@@ -135,7 +136,7 @@ def known_teams(room: Teamroom) -> list[str]:
 
 def _teams(room: Teamroom) -> Iterator[Finding | str]:
     count = len(room.rosters.teams())
-    yield f"{count} teams" if count != 1 else "1 team"
+    yield counted(count, "team")
 
 
 def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding | str]:
@@ -151,7 +152,7 @@ def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding | 
         what = half_shown_in_words(member, team.name, note)
         again = partial(give_back, room, team.name, member)
         yield Finding("half-shown", NOTE, what, FIX, mend=again, subject=f"{member}@{team.name}")
-    yield f"{len(team.members)} members" if len(team.members) != 1 else "1 member"
+    yield counted(len(team.members), "member")
 
 
 def _loaded(room: Teamroom, name: str) -> Team | AtmError:
@@ -253,7 +254,8 @@ def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
             command = f"atm config set retention.claude_inboxes true; {command}"
         yield Finding("large-inbox", WARNING, what, command)
     if facts.malformed:
-        what = f"{facts.malformed} rows in the inbox of {whose} are not messages: kept, and shown to nobody"
+        rows = counted(facts.malformed, "row")
+        what = f"{rows} in the inbox of {whose} cannot be read as a message: kept, and shown to nobody"
         yield Finding("malformed-rows", NOTE, what, f"atm read --all {shell_words(facts.agent + chr(64) + team.name)}")
 
 
@@ -269,11 +271,12 @@ def _ledger(room: Teamroom, name: str) -> Iterator[Finding]:
         yield Finding("unreadable-ledger", PROBLEM, what, f"ls -ld {shell_word(path)}", path)
         return
     if torn:
-        what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
+        what = f"{counted(torn, 'line')} of {path} cannot be read, as after a crash; all others count"
         yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {shell_word(path)}", path)
     dropped = 0 if team.completed else missing_rows(room, team, entries)
     if dropped:
-        what = f"{dropped} messages of team {name!r} were dropped by another program's rewrite"
+        gone = counted(dropped, "message")
+        what = f"{gone} of team {name!r} went by another program's rewrite"
         again = partial(put_back_dropped, room, team, everything=True)
         yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
 
@@ -288,7 +291,8 @@ def _deletions(room: Teamroom) -> Iterator[Finding | str]:
 def _spool(room: Teamroom) -> Iterator[Finding | str]:
     waiting, failed = room.spool.pending(), room.spool.failed()
     if waiting:
-        what = f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}"
+        wait = counted(len(waiting), "message waits", "messages wait")
+        what = f"{wait} for delivery; the oldest: {waiting[0].entry.reason}"
         again = partial(drain, room, everything=True)
         yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again, subject="spool")
     for path in room.spool.unreadable():
@@ -297,7 +301,7 @@ def _spool(room: Teamroom) -> Iterator[Finding | str]:
             "spool-unreadable", PROBLEM, what, f"mv {shell_word(path)} {shell_word(path.rsplit(chr(47), 2)[0])}/", path
         )
     if failed:
-        what = f"{len(failed)} messages were given up: {failed[0].entry.reason}"
+        what = f"{counted(len(failed), 'message was', 'messages were')} given up: {failed[0].entry.reason}"
         command = "atm spool list; atm spool retry --failed"
         yield Finding("spool-failed", PROBLEM, what, command, failed[0].path, subject="failed")
     yield "nothing waits"

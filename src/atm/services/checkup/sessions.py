@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.formats.files.json_record import NotJson
 from atm.formats.team.lead_fields import decode_lead
@@ -48,4 +49,4 @@ def examine_sessions(desk: SessionRoom) -> Iterator[Finding | str]:
         if copies.home is None and copies.git is not None:
             what = f"the state of team {team} is lost or torn; its checkpoint in git has it"
             yield Finding("lost-state", WARNING, what, f"atm session resume {shell_words(team)}", subject=team)
-    yield f"{led} teams have checkpoints in git" if led else "no checkpoints in git"
+    yield f"{counted(led, 'team has', 'teams have')} checkpoints in git" if led else "no checkpoints in git"

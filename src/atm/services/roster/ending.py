@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.names import check_known_name
+from atm.domain.plain import counted
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import shell_words
@@ -102,19 +103,19 @@ def _unread(room: Teamroom, team: Team) -> list[str]:
     unread = sum(one.unread for one in facts if isinstance(one, InboxFacts))
     broken = [one.agent for one in facts if not isinstance(one, InboxFacts)]
     return [
-        *([f"{unread} messages are unread"] if unread else []),
+        *([f"{counted(unread, 'message is', 'messages are')} unread"] if unread else []),
         *([f"the inboxes of {', '.join(broken[:5])} cannot be read"] if broken else []),
     ]
 
 
 def _waiting(room: Teamroom, team: Team) -> list[str]:
     waiting = sum(spooled.entry.team == team.name for spooled in room.spool.pending())
-    return [f"{waiting} messages wait in the spool"] if waiting else []
+    return [f"{counted(waiting, 'message waits', 'messages wait')} in the spool"] if waiting else []
 
 
 def _open_tasks(room: Teamroom, team: Team) -> list[str]:
     count = room.files.tasks(team.name).open
-    return [f"{count} tasks are open"] if count else []
+    return [f"{counted(count, 'task is', 'tasks are')} open"] if count else []
 
 
 def _check_unused(team: Team, reasons: list[str], verb: str) -> None:

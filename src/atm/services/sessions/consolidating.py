@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from atm.domain.board.acceptance import said_by
 from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
+from atm.domain.plain import counted
 from atm.domain.sessions import consolidation as plan
 from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, steps_from, why_not_green
 from atm.domain.team import lifecycle
@@ -305,7 +306,7 @@ class Consolidating:
             self.done.skipped.append("commit: nothing had changed")
             return
         self._stage()
-        message = self.now.message or f"{self.team.name}: work of {len(self.team.members)} members"
+        message = self.now.message or f"{self.team.name}: work of {counted(len(self.team.members), 'member')}"
         self.done.commit = self.desk.tree.commit(self.folder, message)
         self._note(self._mine(commit=self.done.commit))
 

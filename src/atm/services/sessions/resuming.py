@@ -19,6 +19,7 @@ from atm.domain.errors import (
     TeamNotOurs,
 )
 from atm.domain.names import check_known_name, is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.team import lifecycle
 from atm.domain.team.lead_session import FORCED, PRESENT, REATTACHED, TAKEN_OVER, LeadSession, may_attach
 from atm.domain.team.team import AGENT
@@ -99,7 +100,7 @@ class _Resuming:
         done.restored_from = GIT
         self._warn_of_copies()
         done.id = team_id(desk.room, find_team(desk.room, done.team))
-        return f"{done.team} was lost and is back from git: {len(done.brought_back)} files"
+        return f"{done.team} was lost and is back from git: {counted(len(done.brought_back), 'file')}"
 
     def _warn_of_copies(self) -> None:
         if self.done.restored_from == GIT:
@@ -206,10 +207,10 @@ class _Resuming:
         if numbers.duplicates:
             done.warn("mailbox-duplicate", f"numbers occur twice in the ledger: {numbers.duplicates[:5]}")
         if view.torn:
-            done.warn("mailbox-torn", f"{view.torn} lines of the ledger cannot be read")
+            done.warn("mailbox-torn", f"{counted(view.torn, 'line')} of the ledger cannot be read")
         since = self.lead.last_seen
         done.messages_since = sum(at > to_iso(since) for at in view.said_at) if since else 0
-        return f"{len(view.tail)} messages, last number {numbers.last}"
+        return f"{counted(len(view.tail), 'message')}, last number {numbers.last}"
 
     def summary(self) -> str:
         view = self._view

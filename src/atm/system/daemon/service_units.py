@@ -69,7 +69,7 @@ class _Units:
         """Run a manager's command: empty if it did what it was told, else why not."""
         program = self._find(words[0])
         if program is None:
-            return f"there is no {words[0]} here"
+            return f"there is no {words[0]} here, so nothing starts it by itself: `atm daemon start` does"
         try:
             done = subprocess.run(
                 [program, *words[1:]],
@@ -97,7 +97,8 @@ class _Units:
         return ""
 
     def _result(self, change: str, problem: str, *commands: list[str]) -> UnitResult:
-        hint = " && ".join(shlex.join(command) for command in commands) if problem else ""
+        missing = bool(commands) and self._find(commands[0][0]) is None
+        hint = " && ".join(shlex.join(command) for command in commands) if problem and not missing else ""
         return UnitResult(self.name, self.path, change, done=not problem, problem=problem, hint=hint)
 
     def _write(self) -> str:
@@ -125,7 +126,7 @@ class _Units:
         if os.path.islink(self.path):
             raise OutsideLink(
                 f"{self.path} is a link to {os.readlink(self.path)}, so somebody else manages it",
-                "remove the link, or `systemctl --user unmask` the unit",
+                "remove the link, if it is not needed any more",
                 self.path,
             )
         with explained(self.path):

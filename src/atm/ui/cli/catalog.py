@@ -49,6 +49,7 @@ COMMANDS = {
     "mcp": "the MCP server for agents of every vendor",
     "members": "who is in a team",
     "status": "a team at a glance",
+    "watch": "what changes, as lines: mail as it comes, the board, who comes and goes",
     "snapshot": "everything that is known of teams at this moment, for programs",
     "config": "show and change settings",
     "trust": "say yes to what a repository's settings ask for",
@@ -75,7 +76,7 @@ TOPICS = {
     "mcp": "mcp",
     "plugins": "plugins",
     "session": "sessions",
-    **dict.fromkeys(("snapshot", "top", "web"), "snapshot"),
+    **dict.fromkeys(("snapshot", "top", "watch", "web"), "snapshot"),
     "sync": "worksync",
     "tasks": "board",
 }

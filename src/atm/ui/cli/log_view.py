@@ -70,7 +70,7 @@ def _show(args: Args, session: Session) -> int:
     else:
         style = Style(session)
         for record in found:
-            session.print(log_line(style, record))
+            session.print(log_line(style, record), is_folded=False)
     return 0
 
 
@@ -89,7 +89,7 @@ def _follow(args: Args, session: Session) -> int:
         if session.as_json:
             session.print_json(record)
         else:
-            session.print(log_line(style, record))
+            session.print(log_line(style, record), is_folded=False)
         session.flush()
     return 0
 

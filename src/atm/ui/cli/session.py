@@ -213,8 +213,9 @@ class Session:
 
     # Output.
 
-    def print(self, text: str = "") -> None:
-        said = fitted(harmless(text), sys.stdout) + "\n"
+    def print(self, text: str = "", *, is_folded: bool = True) -> None:
+        """`is_folded` is not for what others wrote line by line: a line of a log must stay one."""
+        said = (fitted(harmless(text), sys.stdout) if is_folded else harmless(text)) + "\n"
         with interruptions:
             sys.stdout.write(said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
+from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line
 from atm.formats.runs.report_text import seconds_in_words
@@ -250,7 +251,7 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     colour = {"success": GREEN, "failed": RED}.get(outcome, YELLOW)
     why = f" ({one_line(str(facts['why']))})" if facts.get("why") else ""
     took = seconds_in_words(facts["seconds"])
-    lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {total} tasks in {took}"]
+    lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {counted(total, 'task')} in {took}"]
     for key, word in (("failed", "failed"), ("unreachable", "unreachable"), ("needs_human", "need a person")):
         found = tasks.get(key)
         if isinstance(found, list) and found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import BadTask
+from atm.domain.plain import counted
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import importing
@@ -78,7 +79,7 @@ def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool)
         if is_allowed
         else "will run only after a person's yes (tasks import, or complete, with --allow-checks)"
     )
-    what = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
+    what = counted(len(commands), "command")
     session.warn(f"note: {what} of this plan {when} when its tasks are completed:")
     for one in commands:
         session.warn(f"  {one['subject']}: {one['command']}")
@@ -88,7 +89,7 @@ def _would_import(session: Session, team: str, wishes: list[NewTask], found: Imp
     subjects = [task.subject for task in found.added]
     result = {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects}
     listed = [f"  {one_line(subject)}" for subject in subjects]
-    what = "1 task" if len(subjects) == 1 else f"{len(subjects)} tasks"
+    what = counted(len(subjects), "task")
     head = f"would add {what}:" if subjects else _summary("would change", found)
     words = "\n".join([head, *listed, *_rest_lines("would change", found)])
     session.tell({**result, **_rest(found), "commands": commands_in(wishes)}, words)

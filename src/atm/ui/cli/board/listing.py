@@ -5,13 +5,13 @@ from __future__ import annotations
 from atm.domain.board.reviews import current_reviewer
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.names import same_name
-from atm.domain.plain import dicts_in
+from atm.domain.plain import counted, dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.view import card_json, checks_json, task_json, task_meant
 from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
-from atm.ui.views.board.looks import STATES, look
+from atm.ui.views.board.looks import STATES, look, meant, spelled
 from atm.ui.views.style import BOLD, DIM
 from atm.ui.views.tables import laid_out
 
@@ -49,10 +49,10 @@ def _list(args: Args, session: Session) -> int:
 
 
 def _wanted(args: Args, board: Board) -> list[Card]:
-    states, owner = args.many("state"), args.text("owner")
+    states, owner = [meant(word) for word in args.many("state")], args.text("owner")
     for state in states:
         if state not in STATES:
-            raise UsageError(f"{state!r} is no state", f"use one of {', '.join(STATES)}")
+            raise UsageError(f"{state!r} is no state", f"use one of {', '.join(map(spelled, STATES))}")
     cards = [card for card in board.sorted() if args.flag("all") or not card.is_hidden]
     if states:
         cards = [card for card in cards if board.state(card) in states]
@@ -67,7 +67,7 @@ def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
     rows = [
         [
             f"#{card.id}",
-            f"{look(board.state(card)).symbol} {board.state(card)}",
+            f"{look(board.state(card)).symbol} {spelled(board.state(card))}",
             card.priority if card.priority != "normal" else "",
             card.owner or "-",
             card.subject or card.problem,
@@ -103,7 +103,7 @@ def summary(board: Board) -> str:
     """How many in each state, and how far it is."""
     counts = board.counts()
     total = sum(counts.values())
-    parts = [f"{look(state).symbol} {count} {state}" for state, count in sorted(counts.items())]
+    parts = [f"{look(state).symbol} {count} {spelled(state)}" for state, count in sorted(counts.items())]
     return f"{counts.get('completed', 0)} of {total} done   " + "   ".join(parts)
 
 
@@ -128,7 +128,7 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
     style, state = Style(session), board.state(task)
     head = f"{look(state).symbol} #{task.id} {style(one_line(task.subject), BOLD)}"
     facts = {
-        "state": state + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
+        "state": spelled(state) + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
         "owner": task.owner or "-",
         "priority": task.priority,
         "depends on": ids(board.blockers(task)) or "-",
@@ -199,7 +199,9 @@ def event_line(session: Session, event: Record) -> str:
     facts = []
     if event.get("to"):
         facts.append(
-            f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
+            spelled(
+                f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
+            )
         )
     facts += [f"{key}: {_word(event, key)}" for key in SHOWN_FACTS if event.get(key)]
     for key in ("added", "removed", "parts", "dependsOn"):
@@ -237,7 +239,7 @@ def _history(args: Args, session: Session) -> int:
     if not found:
         session.print("Nothing has happened yet.")
     if torn:
-        session.warn(f"note: {torn} lines of the history could not be read")
+        session.warn(f"note: {counted(torn, 'line')} of the history could not be read")
     return 0
 
 
@@ -282,7 +284,7 @@ def _put(args: Args, session: Session, team: str, kind: str, drawn: str, count: 
     if session.as_json:
         session.print_json(result if path is not None else {**result, "graph": drawn})
     else:
-        session.print(f"drew {count} tasks into {path}" if path is not None else drawn)
+        session.print(f"drew {counted(count, 'task')} into {path}" if path is not None else drawn)
     return 0
 
 

@@ -7,7 +7,7 @@ from atm.formats.files.times import to_iso
 from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.listing import summary
 from atm.ui.cli.render import Style
-from atm.ui.views.board.looks import look
+from atm.ui.views.board.looks import look, spelled
 from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _tell(
     else:
         symbol = look(state).symbol
         by = f"  @{owner}" if owner else ""
-        words = f"{symbol} #{id} {was[0] if was else 'new'} → {state}{by}  {subject}"
+        words = f"{symbol} #{id} {spelled(was[0]) if was else 'new'} → {spelled(state)}{by}  {subject}"
         session.print(style(one_line(words), *look(state).codes))
     session.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, saved_around
 from atm.services.team.standing import check_person
@@ -116,7 +117,7 @@ def _restore(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> 
     folder = os.path.abspath(os.path.expanduser(args.need("to")))
     paths = restore_saved(worktrees, one, folder)
     result: dict[str, object] = {"action": "salvage restore", "item": _as_json(one), "to": folder, "paths": paths}
-    session.tell(result, f"wrote {len(paths)} files to {one_line(folder)}")
+    session.tell(result, f"wrote {counted(len(paths), 'file')} to {one_line(folder)}")
     return 0
 
 

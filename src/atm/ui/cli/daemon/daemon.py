@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
 from atm.ui.cli.log_view import OPTIONS, show_log
@@ -166,7 +167,7 @@ def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
     started = f"started {when(session, since)}"
     lines = [
         f"{style('daemon', BOLD)} process {facts.get('pid')}, version {facts.get('version')}, {started}{size}",
-        f"  watching: {facts.get('watch')}; {facts.get('events')} events so far, {facts.get('listeners')} listeners",
+        f"  watching: {facts.get('watch')}; {_some(facts, 'event')} so far, {_some(facts, 'listener')}",
     ]
     lines += [f"  ! {one_line(str(problem))}" for problem in _listed(facts.get("problems"))]
     rows = [_loop_row(loop) for loop in _listed(facts.get("loops")) if isinstance(loop, dict)]
@@ -175,6 +176,11 @@ def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
     if plugins:
         lines += ["", *table(["plugin", "place", "state", "restarts", "trouble"], plugins, drop=(1, 3))]
     return lines
+
+
+def _some(facts: dict[str, Plain], what: str) -> str:
+    number = facts.get(f"{what}s")
+    return counted(number, what) if isinstance(number, int) else f"unknown {what}s"
 
 
 def _listed(value: Plain) -> list[Plain]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import AtmError
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.team.registry import find_team
@@ -63,7 +64,7 @@ def _notes(facts: InboxFacts) -> list[str]:
     if facts.idle:
         notes.append(f"  {facts.agent}: {facts.idle} idle notices, not counted as unread")
     if facts.malformed:
-        notes.append(f"  {facts.agent}: {facts.malformed} rows are not messages")
+        notes.append(f"  {facts.agent}: {counted(facts.malformed, 'row is no message', 'rows are not messages')}")
     return notes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
 from atm.domain.mail.messages import TYPES
+from atm.domain.plain import counted
 from atm.services.mail.mailroom import find_addressee, find_recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, Reading, ShownMail, peek
@@ -66,7 +67,8 @@ def execute(args: Args, session: Session) -> int:
         session.warn(f"Warning: {warning}")
     if mail.too_large:
         raise BadMessage(
-            f"{len(mail.too_large)} messages are too large to show ({len(mail.too_large[0].raw):,} characters)",
+            f"{counted(len(mail.too_large), 'message is', 'messages are')} too large to show "
+            f"({len(mail.too_large[0].raw):,} characters)",
             f"look at them in {session.layout.inbox(owner.team_name, owner.agent)}",
         )
     return 3 if args.given("wait") and not mail.messages else 0

@@ -251,7 +251,7 @@ def _words(sent: Posted) -> str:
         return f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}"
     if sent.outcome == "held":
         return f"held for {where} until the lead is back  {sent.message_id[:8]}"
-    merged = f", {sent.merged} rows of another writer kept" if sent.merged else ""
+    merged = f", {sent.merged} row{'s' * (sent.merged > 1)} of another writer kept" if sent.merged else ""
     number = "not in the ledger" if sent.seq is None else f"seq {sent.seq}"
     return f"sent to {where}  {sent.message_id[:8]}  {number}{merged}"
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from atm.domain.mail.messages import INFO, PLAIN
 from atm.domain.mail.receipts import MAYBE_SHOWN
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
-from atm.formats.mail.protocol_message import idle_sender, parse
+from atm.formats.mail.protocol_message import idle_sender
 from atm.ui.cli.render import Style, message_block, when
+from atm.ui.views.letters import sentence
 from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
@@ -40,25 +42,22 @@ def show_mail(session: Session, owner: Recipient, mail: ShownMail) -> None:
         last = when(session, notices[-1].timestamp)
         session.print(style(f"  {one_line(sender)} is idle: {len(notices)} {times}, last {last}", DIM))
     if mail.malformed:
-        session.print(style(f"  {mail.malformed} rows are not messages and were left as they are", DIM))
+        session.print(
+            style(f"  {counted(mail.malformed, 'row is no message', 'rows are not messages')}: left alone", DIM)
+        )
     if shown and not mail.marked and not mail.warnings and any(not message.read for message in shown):
         session.print(style("  (not marked as read: this is not your inbox, or --no-mark)", DIM))
 
 
 def _block(session: Session, style: Style, message: Message, *, in_doubt: bool) -> list[str]:
-    structured = parse(message.text)
     lines = message_block(session, style, message)
     if in_doubt:
         lines[0] += style(f"  ({MAYBE_SHOWN})", DIM)
     if message.type != PLAIN:
         carried = "".join(f"  {one_line(key)}={one_line(value)[:60]}" for key, value in _beside_text(message).items())
         lines[0] += style(f"  [{message.type}]{carried}", DIM)
-    if structured is None:
-        return lines
-    fields = [
-        f"    {one_line(key)}: {one_line(str(value))}" for key, value in structured.fields.items() if key != "type"
-    ]
-    return [lines[0] + style(f"  [{structured.kind}]", DIM), *fields]
+    said = sentence(message.text)
+    return lines if said is None else [lines[0], *(f"    {line}" for line in said)]
 
 
 def message_json(message: Message, *, in_doubt: bool = False) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.roster.backups import back_up
 
@@ -25,7 +26,8 @@ def _backup(args: Args, session: Session) -> int:
         "member_count": done.members,
         "bytes": done.bytes,
     }
-    what = f"{done.members} members, {done.inboxes} inboxes, {done.tasks} tasks, {done.bytes:,} bytes"
+    what = f"{counted(done.members, 'member')}, {counted(done.inboxes, 'inbox', 'inboxes')}"
+    what += f", {counted(done.tasks, 'task')}, {done.bytes:,} bytes"
     session.tell(result, one_line(f"backed up {done.team} to {done.path} ({what})"))
     return 0
 
@@ -61,8 +63,9 @@ def _as_json(done: Restored, dry_run: bool) -> dict[str, object]:
 
 def _words(done: Restored, dry_run: bool) -> str:
     counts = (
-        f"{len(done.members)} members, {len(done.inboxes)} inboxes with {done.messages} messages, "
-        f"{len(done.tasks)} tasks"
+        f"{counted(len(done.members), 'member')}, {counted(len(done.inboxes), 'inbox', 'inboxes')} with "
+        f"{counted(done.messages, 'message')}, "
+        f"{counted(len(done.tasks), 'task')}"
     )
     verb = "would restore" if dry_run else "restored"
     lines = [f"{verb} {done.team} from {done.path}: {counts}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
+from atm.domain.plain import counted
 from atm.domain.team.lifecycle import MOVES
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team
@@ -139,7 +140,7 @@ def _ask_for_yes(session: Session, team: str) -> int:
     said = f"it is in use: {'; '.join(reasons)}. " if reasons else ""
     command = f"atm teams delete --yes{' --force' if reasons else ''} {shell_words(found.name)}"
     raise UsageError(
-        f"team {found.name!r} was not deleted. {said}It has {len(found.members)} members",
+        f"team {found.name!r} was not deleted. {said}It has {counted(len(found.members), 'member')}",
         f"to delete it, after a backup: {command}",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
@@ -9,9 +11,10 @@ from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
 from atm.services.snapshot.tasks import task_counts
 from atm.services.team.activity import activity
-from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
 from atm.ui.views.tables import table
@@ -28,12 +31,48 @@ COMMAND = Command(
     "status",
     "a team at a glance",
     arguments=(Argument("team-name", "the team", required=False, complete="team"),),
-    options=(TEAM,),
-    examples=("atm status", "atm status backend --json"),
+    text="With --watch it is drawn anew on a terminal; elsewhere it is printed again when something has changed.",
+    options=(
+        TEAM,
+        Option("--watch", "-w", help="go on, until interrupted"),
+        Option("--for", value="SECONDS", kind=NUMBER, help="with --watch: end after so many seconds"),
+    ),
+    examples=("atm status", "atm status backend --json", "atm status --watch"),
 )
+
+CLEAR = "\x1b[H\x1b[2J"
+LOOK_EVERY = 5.0
+"""Seconds: ages grow, and who falls silent changes no file."""
 
 
 def execute(args: Args, session: Session) -> int:
+    return _watch(args, session) if args.flag("watch") else _look(args, session)
+
+
+def _watch(args: Args, session: Session) -> int:
+    from atm.wiring.events import build_watch
+    from atm.wiring.snapshot import build_snapshots, watched
+
+    team, clock, limit = team_meant(args, session).name, session.room.clock, args.number("for")
+    end = clock.monotonic() + limit if limit is not None else float("inf")
+    snapshots = build_snapshots(session.layout, session.settings, session.boardroom, session.environment)
+    is_drawn, seen = sys.stdout.isatty() and not session.as_json, None
+    while clock.monotonic() < end:
+        with build_watch(watched(session.layout, team)) as news:
+            version = snapshots.of(team)["version"]
+            if is_drawn:
+                sys.stdout.write(CLEAR)
+            if is_drawn or version != seen:
+                _look(args, session)
+                if not session.as_json:
+                    session.print("\n  Ctrl-C ends." if is_drawn else "")
+            seen = version
+            session.flush()
+            news.wait(max(0.0, min(LOOK_EVERY, end - clock.monotonic())))
+    return 0
+
+
+def _look(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
     team = team_meant(args, session)
     put_back_dropped(session.room, team)
@@ -110,5 +149,5 @@ def _show(
     for text in _paused(session, team):
         session.print(f"\n  Paused: {text}")
     waiting = _waiting(session, team.name)
-    session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in tasks.items()))
+    session.print("\n  tasks: " + ", ".join(f"{count} {spelled(status)}" for status, count in tasks.items()))
     session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))

@@ -12,6 +12,7 @@ from atm.services.team.registry import find_team
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.life import standing_json
 from atm.ui.cli.roster.member_views import member_json
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
 from atm.ui.views.tables import table
@@ -115,7 +116,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
     session.print("\n".join(table(heads, rows, right=(4,), drop=(2, 1))) if rows else "  no members yet")
     states = {**NO_TASKS, **session.boardroom.tasks.board(team.name).counts()}
-    counts = ", ".join(f"{count} {state}" for state, count in states.items())
+    counts = ", ".join(f"{count} {spelled(state)}" for state, count in states.items())
     session.print(f"\n  tasks: {counts}; {tasks.open} open")
     newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {shell_words(team.name)})"
     session.print(f"  backups: {len(backups)}{one_line(newest)}")

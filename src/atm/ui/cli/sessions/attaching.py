@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, BadName, NoSuchTeam, TeamCompleted, TeamNotInitialized, TeamNotOurs
 from atm.domain.names import check_known_name
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.services.sessions.copying import copy_into
 from atm.services.sessions.resumed import Resumed, Step
@@ -108,7 +109,7 @@ def _copy(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
     facts: dict[str, object] = {"members": done.members, "tasks": done.tasks, "messages": done.messages}
     session.tell(
         {"action": args.command.name, "team": done.team, "copied_from": team, **facts},
-        f"{one_line(team)} goes on as {done.team}: {len(done.members)} members, {len(done.tasks)} open tasks, "
-        f"{done.messages} unread messages",
+        f"{one_line(team)} goes on as {done.team}: {counted(len(done.members), 'member')}, "
+        f"{counted(len(done.tasks), 'open task')}, {counted(done.messages, 'unread message')}",
     )
     return 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
+from atm.ui.views.letters import in_one_line
 from atm.ui.views.roster.members import symbol
 from atm.ui.views.tables import table
 
@@ -175,7 +177,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
     lines += [f"  ○ pending: {', '.join(f'#{id}' for id in view.pending[:20])}"] if view.pending else []
     lines += ["", "Last messages:"] if view.tail else ["", "No messages yet."]
     for one in view.tail[-SHOWN:]:
-        lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {one_line(one.body)[:100]}")
+        lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {in_one_line(one.body)[:100]}")
     for one in view.undelivered[:5]:
         again = f"atm deliver --message {shell_words(one.id)} --team {shell_words(view.team.name)}"
         lines.append(f"⚠ undelivered: {one_line(one.to)} is there and has not been shown {one.seq}; try again: {again}")
@@ -184,7 +186,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
 
 def _saved_words(saved: MemberCheckpoint) -> str:
     """What a member's checkpoint adds to its row."""
-    facts = [f"{len(saved.files)} changed files saved as {saved.salvage}"] if saved.salvage else []
+    facts = [f"{counted(len(saved.files), 'changed file')} saved as {saved.salvage}"] if saved.salvage else []
     facts += [f"`{saved.command}` {saved.how_it_ended}"] if saved.command else []
     return one_line(f"  {saved.member}: {'; '.join(facts)}")
 

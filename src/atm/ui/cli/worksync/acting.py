@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NotAllowed, UsageError
+from atm.domain.board.naming import is_number
+from atm.domain.errors import BadTask, NotAllowed, UsageError
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import CONFLICT, DELIVERED, ESCALATION, lift
@@ -53,11 +54,21 @@ def _arguments(args: Args, session: Session, team: str) -> dict[str, Plain]:
         "agendaFingerprint": args.text("fingerprint"),
         "reportToken": args.text("token"),
         "state": args.text("state"),
-        "taskIds": [number_of(session.boardroom, team, said) for said in args.many("task")] or None,
+        "taskIds": [_number(session, team, said) for said in args.many("task")] or None,
         "blockerCommentId": args.text("blocker_comment"),
         "note": args.text("note"),
     }
     return {key: value for key, value in given.items() if value is not None}
+
+
+def _number(session: Session, team: str, said: str) -> str:
+    """What names no task is for whoever judges the report to refuse; a number stays as it was written."""
+    if is_number(said):
+        return said
+    try:
+        return number_of(session.boardroom, team, said)
+    except BadTask:
+        return said
 
 
 def _known_author(session: Session, syncroom: SyncRoom) -> Trusted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.fitting import cut
 from atm.ui.views.team.signs import YOU, sign, vendor
 from atm.ui.views.team.spans import left, since, span
@@ -184,7 +185,7 @@ def of_task(seen: TeamSeen, task: TaskSeen) -> list[Line]:
 
 
 def _in_words(state: str) -> str:
-    return {"pending": "ready", "completed": "done"}.get(state, state).replace("_", " ")
+    return {"pending": "ready", "completed": "done"}.get(state, spelled(state))
 
 
 def _where(task: TaskSeen) -> str:

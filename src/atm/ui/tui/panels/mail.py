@@ -9,6 +9,7 @@ from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, wrapped
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.views.fitting import cut
+from atm.ui.views.letters import in_one_line
 from atm.ui.views.team.signs import PROVEN
 from atm.ui.views.team.spans import clock, since, span
 
@@ -55,7 +56,7 @@ def _words(one: MailThread) -> str:
 
 
 def _row(one: MailThread, now: float, columns: int) -> Line:
-    title = one.last.summary or one.last.text.partition("\n")[0]
+    title = one.last.summary or in_one_line(one.last.text.partition("\n")[0])
     who = padded(text(", ".join(one.people))[0], max(10, min(24, columns // 4)))
     right: Line = [
         (dots(one.last), PROVEN if dots(one.last).endswith("✓") else PLAIN),

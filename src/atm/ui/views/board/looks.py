@@ -34,5 +34,15 @@ STATES = tuple(LOOKS)
 UNKNOWN = Look("?", (), "#ffffff", "#161616", "#949494")
 
 
+def spelled(state: str) -> str:
+    """A state for people. Programs know it as it is in files: `in_progress`."""
+    return state.replace("_", " ")
+
+
+def meant(word: str) -> str:
+    """The state that somebody names, in whatever spelling."""
+    return word.casefold().replace(" ", "_").replace("-", "_")
+
+
 def look(state: str) -> Look:
     return LOOKS.get(state, UNKNOWN)
