@@ -580,15 +580,20 @@ def at_moment(seen: TeamSeen, moment: float) -> dict[str, Any]:
     share = min(1.0, max(0.0, (moment - (NOW - 9600)) / 9600))
     known = int(share * 14)
 
-    def state(task: TaskSeen) -> str:
-        at = int(task.id)
+    def state(at: int, task: TaskSeen) -> str:
         return (
             task.state if share >= 1 else "completed" if at < known - 3 else "in_progress" if at < known else "blocked"
         )
 
     tasks = [
-        {"id": one.id, "subject": one.subject, "state": state(one), "owner": one.owner, "blocked_by": one.blocked_by}
-        for one in seen.tasks
+        {
+            "id": one.id,
+            "subject": one.subject,
+            "state": state(at, one),
+            "owner": one.owner,
+            "blocked_by": one.blocked_by,
+        }
+        for at, one in enumerate(seen.tasks, 1)
     ]
     members = [{"name": one.name, "unread": 0, "state": one.state} for one in seen.members]
     return {

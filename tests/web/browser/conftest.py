@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from tests.web import lantern_page as made
 from tests.web.made_server import MadeServer
 
 WHY = "needs Playwright: `make browser` brings it"
+BOUND = 10.0
 NETWORK = "Failed to load resource"
 """What Chromium says of an answer that is no success. Tests of refusals expect it."""
 
@@ -90,7 +92,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Guarded]]:
             reduced_motion="reduce",
             **more,
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(BOUND * 1000)
         opened.append(Guarded(context, server))
         return opened[-1]
 
@@ -105,6 +107,14 @@ def visit(chromium: Any) -> Iterator[Callable[..., Guarded]]:
 def server() -> Iterator[MadeServer]:
     with MadeServer() as one:
         yield one
+
+
+def until(page: Any, expression: str) -> None:
+    """Playwright's own way of waiting calls `eval` in the page, which the page's policy forbids."""
+    end = time.monotonic() + BOUND
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"{expression} did not come true"
+        page.wait_for_timeout(30)
 
 
 def at_the_teams_time(page: Any) -> None:
