@@ -21,10 +21,14 @@ HEAD = """\
 
 Made by `docs/generate_reference.py` from the tables that the parser reads. Do not edit this page; change the command.
 
-`atm` alone, `atm --help` and `atm help` list the commands; `atm help COMMAND` and `atm COMMAND --help` show one.
-`atm --version` prints the version. Options may stand anywhere after the command, as `--team backend` or
-`--team=backend`. They have to be written in full: `--tea` is an error that names `--team`. After `--` every word is
-taken as it stands, so that a message may begin with a dash.
+`atm` alone, `atm --help` and `atm help` list the commands; `atm help COMMAND` and `atm COMMAND --help` show one. `atm
+version`, `--version` and `-V` print the version. Every command takes `--team TEAM`, `--as NAME` and `--json`, also
+before its name: `atm --team backend tasks`. Where a team is a word of its own (`atm teams show backend`), the option
+stands for that word; where all teams are listed, only that one is; where there is no team to choose, it changes
+nothing. A noun without a verb takes the options of the verb that it means: `atm tasks --state blocked` is `atm tasks
+list --state blocked`. Options may stand anywhere after the command, as `--team backend` or `--team=backend`. They
+have to be written in full: `--tea` is an error that names `--team`. After `--` every word is taken as it stands, so
+that a message may begin with a dash.
 
 What the commands print with `--json` is in [json.md](json.md); what their exit codes mean is in
 [exit-codes.md](exit-codes.md).
@@ -63,7 +67,7 @@ def _section(command: Command, level: str) -> str:
         parts.append(_table(("Command", "What it does"), [_inner(inner) for inner in command.subcommands]))
     if command.arguments:
         parts.append(_table(("Argument", "Required", "Meaning"), [_argument(one) for one in command.arguments]))
-    parts.append(_table(("Option", "Takes", "Default", "Meaning"), [_option(one) for one in command.options]))
+    parts.append(_table(("Option", "Takes", "Default", "Meaning"), [_option(one) for one in command.own]))
     if command.examples:
         parts.append("Examples:\n\n```sh\n" + "\n".join(command.examples) + "\n```\n")
     return "\n".join(parts)

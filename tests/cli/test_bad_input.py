@@ -550,7 +550,7 @@ class TestHome:
         atm("send", "ann", "x", env=env)
         assert contents(atm.home) == before
         assert not (tmp_path / "ignored").exists()
-        assert {p.name for p in (tmp_path / "sandbox").iterdir()} == {".claude", ".local"}
+        assert {p.name for p in (tmp_path / "sandbox").iterdir()} == {".claude", ".config", ".local"}
 
     def test_claude_config_dir_moves_the_shared_files_alone(self, atm, tmp_path):
         env = {"ATM_HOME": "", "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}

@@ -13,6 +13,7 @@ from atm.domain.names import (
     LONGEST_CREATED,
     LONGEST_KNOWN,
     RESERVED,
+    as_new_name,
     check_known_name,
     check_new_name,
     find_name,
@@ -209,3 +210,24 @@ def test_the_nearest_name_is_what_was_probably_meant(typed, known, meant):
 )
 def test_claudes_teams_are_told_by_their_name(team, claudes):
     assert is_claudes_team(team) is claudes
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("Zoë Ó Briain", "zoe-o-briain"),
+        ("Ann O'Neil", "ann-oneil"),
+        ("  J. R. R.  Tolkien ", "j-r-r-tolkien"),
+        ("ann", "ann"),
+        ("../../etc", "etc"),
+        ("-rf", "rf"),
+        ("a\x1b[31m\nb", "a-31m-b"),
+        ("system", ""),
+        ("李小龙", ""),
+        ("", ""),
+        ("x" * 500, "x" * 64),
+    ],
+)
+def test_what_somebody_is_called_becomes_a_name_that_we_may_create(called, name):
+    assert as_new_name(called) == name
+    assert not name or check_new_name(name, "member") == name

@@ -20,6 +20,7 @@ from atm.ui.mcp.hello import (
 )
 from atm.ui.mcp.identity import admit
 from atm.ui.mcp.serving.roles import allowed_role
+from atm.ui.mcp.stdio.early import EarlyWords, early_words
 
 TEAM = Team(
     name="crew", lead="lena", members=[Member("lena"), Member("ann"), Member("hugo", backend="human")], read_from=""
@@ -165,3 +166,16 @@ def test_a_refusal_arrives_with_its_code_and_remedy():
 def test_an_answer_that_is_no_welcome_is_none(line):
     with pytest.raises(AtmError):
         check_welcome(line)
+
+
+def test_an_agent_that_nobody_named_is_not_the_person_of_this_machine(room, layout, home):
+    """The user's own file names who sits here, since they made a team; the launcher of an agent says nothing of it."""
+    add_member(room, "crew", Member("zoe", backend="human"))
+    (home / ".config/atm").mkdir(parents=True)
+    (home / ".config/atm/config.toml").write_text('[core]\nidentity = "zoe"\n')
+    caller = admit(layout, claim(member=""), has_daemon=False)
+    assert (caller.member, caller.role, caller.source) == ("", "observer", "nobody")
+    early = early_words(layout, claim(member=""))
+    assert early is not None
+    assert early.tools == EarlyWords("observer").tools
+    assert admit(layout, claim(member="", role="human"), has_daemon=False).role == "human"

@@ -26,6 +26,7 @@ PAGES = (
     "docs/how-to-plans.md",
     "docs/how-to-merge.md",
     "docs/screen.md",
+    "docs/web.md",
 )
 
 VARIABLE = (
@@ -38,6 +39,7 @@ VARIABLE = (
     (r"\(\d+ ms\)", "(<n> ms)"),
     (r"\b\d+(\.\d+)? s\b", "<n> s"),
     (r"\bprocess \d+", "process <n>"),
+    (r"127\.0\.0\.1:\d+/login\S*", "<link>"),
     (r"[ \t]+", " "),
     (r"─+", "─"),
 )

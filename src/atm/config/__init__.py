@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Policies = list[tuple[str, bool, dict[str, Value]]]
 
-REPO_FILE = "repo file"
+REPO_FILE, USER_FILE = "repo file", "user file"
 FREE_SECTIONS = ("aliases", "facts", "plugins", "runtimes")
 """Sections whose keys are the user's own: short names, what a state rests on, plugins, ways to run an agent."""
 
@@ -62,6 +62,15 @@ class Setting:
     @property
     def is_of_the_repo(self) -> bool:
         return self.origin.startswith(REPO_FILE)
+
+    @property
+    def is_of_the_launcher(self) -> bool:
+        """Said by whoever started this process: in its environment, or in a file that this names."""
+        return self.origin.startswith(("environment", "ATM_CONFIG"))
+
+    @property
+    def is_of_the_user(self) -> bool:
+        return self.origin.startswith(USER_FILE)
 
 
 class RepoSettings:
@@ -152,7 +161,7 @@ def load(
     files = []
     policies: Policies = []
     for path, label in (
-        (layout.settings, "user file"),
+        (layout.settings, USER_FILE),
         (repo_file, REPO_FILE),
         (environment.get("ATM_CONFIG"), "ATM_CONFIG"),
     ):
@@ -224,7 +233,7 @@ def _take_own_team(
 
     if isinstance(team, str) and isinstance(who, str) and is_member(layout, team, who):
         del repo.ignored[DEFAULT_TEAM]
-        if stronger is None or stronger.origin.startswith("user file"):
+        if stronger is None or stronger.is_of_the_user:
             values[DEFAULT_TEAM] = Setting(team, origin)
 
 

@@ -43,6 +43,17 @@ def check_new_name(name: str, what: str) -> str:
     return name
 
 
+def as_new_name(words: str) -> str:
+    """What somebody is called, as a name that we may create: `Zoë Ó Briain` is `zoe-o-briain`. Empty if it has none."""
+    from unicodedata import normalize
+
+    plain = normalize("NFKD", words[:LONGEST_IN_BYTES]).encode("ascii", "ignore").decode().lower()
+    kept = "".join(c if c in _REST else " " for c in plain.replace("'", ""))
+    parts = (word.strip("._+-") for word in kept.split())
+    name = "-".join(word for word in parts if word)[:LONGEST_CREATED].strip("._+-")
+    return name if name not in RESERVED and is_safe_name(name) else ""
+
+
 def check_known_name(name: str, what: str) -> str:
     """Return the name if it cannot lead out of its folder, or raise."""
     problem = _escape_in(name)
@@ -105,12 +116,30 @@ def find_name(name: str, known: list[str]) -> str | None:
 
 
 def nearest_name(name: str, known: list[str]) -> str | None:
-    """The known name that whoever typed `name` probably meant."""
-    from difflib import get_close_matches
+    """
+    The known name that whoever typed `name` probably meant: a slip of the finger away, one in three letters at most, or
+    begun and not ended. What is further away is no help: whoever follows it does something else.
+    """
+    typed = name.casefold()
+    slips = [(_slips(typed, one.casefold()), one[:1].casefold() != typed[:1], one) for one in known]
+    fewest, _, near = min(slips, key=lambda one: one[:2], default=(len(typed), True, ""))
+    if fewest <= max(1, len(typed.strip("-")) // 3) and fewest < len(typed.strip("-")):
+        return near
+    begun = [candidate for candidate in known if len(typed) > 2 and candidate.casefold().startswith(typed)]
+    return begun[0] if len(begun) == 1 else None
 
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
-    return by_folded[close[0]] if close else None
+
+def _slips(one: str, other: str) -> int:
+    """Letters that are wrong, missing, too many, or two that have changed places."""
+    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        now = [i]
+        for j, b in enumerate(other, 1):
+            now.append(min(last[j] + 1, now[-1] + 1, last[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b and a != b:
+                now[j] = min(now[j], before[j - 2] + 1)
+        before, last = last, now
+    return last[-1]
 
 
 def is_claudes_team(team: str) -> bool:

@@ -61,10 +61,11 @@ def revoke(tokens: AccessTokens, id: str) -> AccessToken:
     gone: list[AccessToken] = []
 
     def remove(known: list[AccessToken]) -> list[AccessToken]:
-        gone[:] = [token for token in known if token.id == id]
-        if not gone:
-            raise NoSuchToken(f"there is no token {id[:40]!r}", "see `atm mcp token list`")
-        return [token for token in known if token.id != id]
+        gone[:] = [token for token in known if id and token.id.startswith(id)]
+        if len(gone) != 1:
+            said = f"{len(gone)} tokens begin with" if gone else "there is no token"
+            raise NoSuchToken(f"{said} {id[:40]!r}", "see `atm mcp token list`")
+        return [token for token in known if token is not gone[0]]
 
     tokens.change(remove)
     return gone[0]

@@ -165,6 +165,16 @@ def host_name() -> str:
     return uname().nodename if uname else os.environ.get("COMPUTERNAME", "localhost")
 
 
+def login_name() -> str:
+    """What this machine calls its user; empty if it does not know."""
+    try:
+        from pwd import getpwuid
+
+        return getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return os.environ.get("USERNAME", "")
+
+
 def find_layout(environment: Mapping[str, str]) -> Layout:
     """
     The three roots. `ATM_HOME` moves all of them; otherwise Claude Code's folder and the XDG ones are used.

@@ -12,6 +12,7 @@ import sys
 
 from atm.domain.delivery.moments import CLAUDE, CODEX, MAIL, START
 from atm.domain.errors import AtmError
+from atm.domain.team.authority import is_human
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
 from atm.formats.delivery.hook_call import parse_call
 from atm.formats.mail.inbox import EMPTY
@@ -200,23 +201,23 @@ def folder_of(call: HookCall) -> str:
 def who_calls(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
     """
     Which member calls: whom the environment or the settings name; a teammate that Claude Code names; whoever has
-    this session in the roster. Nobody is guessed: the default identity is the person at the terminal.
+    this session in the roster. Nobody is guessed: the default identity, ours or the one that the user's own file has
+    since they made a team, is the person at the terminal.
     """
     identity, team_name = settings.setting("core.identity"), settings.text("core.default_team")
     if call.member and call.team:
         return _member(room, call.team, call.member)
     if identity.origin != "default" and isinstance(identity.value, str):
-        return _member(room, team_name or _only_team(room), identity.value)
+        from atm.services.team.choosing import only_team
+
+        found = _member(room, team_name or only_team(room), identity.value)
+        if found is None or not (identity.is_of_the_user and is_human(*found)):
+            return found
     if team_name and call.session:
         team = room.rosters.load(room.rosters.find(team_name) or team_name)
         names = [member.name for member in team.members if member.session_id == call.session]
         return (team, names[0]) if len(names) == 1 else None
     return None
-
-
-def _only_team(room: Teamroom) -> str:
-    teams = room.rosters.teams()
-    return teams[0] if len(teams) == 1 else ""
 
 
 def _member(room: Teamroom, team_name: str, name: str) -> tuple[Team, str] | None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from atm.domain.delivery.moments import HookCall
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
+    from atm.formats.files.settings_text import Value
     from atm.services.approvals.approvalroom import Approvalroom
     from atm.services.approvals.permitting import Permission
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -154,9 +155,18 @@ def _may_be_member(layout: Layout, environment: Mapping[str, str], call: HookCal
     if call.member or "ATM_IDENTITY" in environment or _by_session(build_room(layout), call) is not None:
         return True
     try:
-        return config.load(layout, environment, "/", {}).setting("core.identity").origin != "default"
+        named = config.load(layout, environment, "/", {}).setting("core.identity")
+        return named.origin != "default" and not (named.is_of_the_user and _is_person(build_room(layout), named.value))
     except AtmError:
         return False
+
+
+def _is_person(room: Teamroom, name: Value | None) -> bool:
+    """The default identity of this machine: somebody's name, and nowhere an agent's."""
+    known = [(team, team.member(str(name))) for team in map(room.rosters.load, room.rosters.teams())]
+    return any(one is not None for _, one in known) and not any(
+        one and not is_human(team, one.name) for team, one in known
+    )
 
 
 def _by_session(room: Teamroom, call: HookCall) -> tuple[Team, str] | None:

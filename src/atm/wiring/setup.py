@@ -41,3 +41,12 @@ def build_context(layout: Layout, settings: Settings, environment: Mapping[str, 
         repo=find_repo(folder),
         default_team=settings.text("core.default_team"),
     )
+
+
+def name_of_person() -> str:
+    """Who sits here, as a member's name: by their own git settings, else by their login. Empty if neither will do."""
+    from atm.domain.names import as_new_name
+    from atm.system.git.asking import users_own_name
+    from atm.system.machine import login_name
+
+    return as_new_name(users_own_name()) or as_new_name(login_name())

@@ -13,7 +13,7 @@ from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.times import to_iso
 from atm.formats.mail.permissions import REPO_PERMISSIONS, permission_asks
-from atm.system.machine import RealClock
+from atm.system.machine import RealClock, login_name
 from atm.system.trust import change_consents, read_consents, read_repo_file
 from atm.wiring.files import build_locks, change_settings
 
@@ -221,13 +221,6 @@ def _is_about(consent: Consent, found: Examined) -> bool:
 
 
 def _consent(found: Examined) -> Consent:
-    return Consent(path=found.path, file=found.file, sha256=found.sha256, at=to_iso(RealClock().now()), by=_user_name())
-
-
-def _user_name() -> str:
-    try:
-        import pwd
-
-        return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
-        return os.environ.get("USERNAME") or "?"
+    return Consent(
+        path=found.path, file=found.file, sha256=found.sha256, at=to_iso(RealClock().now()), by=login_name() or "?"
+    )

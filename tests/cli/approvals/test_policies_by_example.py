@@ -27,7 +27,7 @@ BOB, ANN = ({"ATM_IDENTITY": name, "ATM_TEAM": "crew"} for name in ("bob", "ann"
 def led(atm):
     """A team that ann leads, and a policy."""
     settings(atm, POLICY)
-    atm("teams", "create", "crew", "--lead", "ann")
+    atm("teams", "create", "crew", "--lead", "ann", env={"ATM_IDENTITY": "ann"})
     atm("teams", "add-member", "crew", "bob")
     return atm
 

@@ -126,7 +126,9 @@ class TestShow:
     def test_a_number_that_no_task_has_is_an_error_with_a_way_out(self, board, verb, id):
         who = () if verb in ("show", "history") else ("--as", "ann")
         done = board(verb, id, *who, code=1)
-        assert (f"there is no task #{int(id)}\n" if id in ("0", "99", "007") else f"{id!r} is no task id\n") in done.err
+        assert (
+            f"there is no task #{int(id)}\n" if id in ("0", "99", "007") else f"no task is called {id!r}\n"
+        ) in done.err
         assert "atm tasks list" in done.err
         assert done.out == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from tests.proving import proves
@@ -85,9 +86,48 @@ def test_a_blank_reply_is_refused_and_nothing_is_marked(crew, question):
     assert crew.pending == []
 
 
-def test_a_sender_without_an_inbox_leaves_the_message_unacknowledged(crew):
-    id = crew("send", "ann", "hi", "--from", "human", "--json").json["message_id"]
-    assert "human" in crew("ack", id, "hello", env=ANN, code=1).err
+@pytest.mark.parametrize("sender", ["human", "ci"])
+def test_whoever_writes_can_be_answered_also_somebody_who_is_on_no_roster(crew, sender):
+    id = crew("send", "ann", "hi", "--from", sender, "--json").json["message_id"]
+    crew("ack", id, "hello", env=ANN)
+    assert texts(crew, sender) == ["hello"]
+    assert "hello" in crew("read", "--as", sender).out
+
+
+def test_a_reply_by_send_works_too_and_a_plan_of_it_makes_nothing(crew):
+    crew("send", "ann", "hi", "--from", "human")
+    crew("send", "human", "hello", "--dry-run", env=ANN)
+    assert not crew.inbox("human").exists()
+    crew("send", "human", "hello", env=ANN)
+    assert crew.rows("human")[0]["from"] == "ann"
+
+
+def test_who_wrote_to_somebody_else_gets_no_inbox_for_a_slip_of_the_pen(crew):
+    crew("send", "ann", "hi", "--from", "ci")
+    assert "no member 'ci'" in crew("send", "ci", "hello", "--from", "bob", code=1).err
+    assert not crew.inbox("ci").exists()
+
+
+def test_who_was_removed_gets_no_inbox_back_by_an_answer(crew):
+    crew("teams", "add-member", "crew", "cat")
+    id = crew("send", "ann", "hi", "--from", "cat", "--json").json["message_id"]
+    crew("teams", "remove-member", "crew", "cat", "--force")
+    assert "cat" in crew("ack", id, "hello", env=ANN, code=1).err
+    assert not crew.inbox("cat").exists()
+
+
+def test_in_a_team_of_claude_code_a_sender_without_an_inbox_leaves_the_message_unacknowledged(crew):
+    shutil.copytree(crew.home / ".claude/teams/crew", crew.home / ".claude/teams/session-12345678")
+    there = ("--team", "session-12345678")
+    id = crew("send", "ann", "hi", "--from", "human", *there, "--json").json["message_id"]
+    assert "human" in crew("ack", id, "hello", *there, env=ANN, code=1).err
+    assert crew.rows("ann", "session-12345678")[0]["read"] is False
+    assert crew.pending == []
+
+
+def test_an_answer_that_cannot_be_sent_leaves_the_message_unacknowledged(crew):
+    id = crew("send", "ann", "hi", "--from", "zoe@gone", "--json").json["message_id"]
+    assert "gone" in crew("ack", id, "hello", env=ANN, code=1).err
     assert crew.rows("ann")[0]["read"] is False
     assert crew.pending == []
 

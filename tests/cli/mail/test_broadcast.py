@@ -107,7 +107,7 @@ def test_people_see_why_a_copy_failed(three, tmp_path):
 
 
 def test_a_team_without_anybody_else_is_an_error_with_a_way_out(crew):
-    crew("teams", "create", "lonely", "--lead", "ann")
+    crew("teams", "create", "lonely", "--lead", "ann", env={"ATM_IDENTITY": "ann"})
     assert "add-member" in crew("broadcast", "hi", "--team", "lonely", "--from", "ann", code=1).err
 
 

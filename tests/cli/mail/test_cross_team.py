@@ -14,7 +14,7 @@ ZOE = {"ATM_TEAM": "other", "ATM_IDENTITY": "zoe"}
 @pytest.fixture
 def two(crew):
     """Teams `crew` (ann, bob) and `other` (zoe, and an ann of its own)."""
-    crew("teams", "create", "other", "--lead", "zoe")
+    crew("teams", "create", "other", "--lead", "zoe", env={"ATM_IDENTITY": "zoe"})
     crew("teams", "add-member", "other", "ann")
     return crew
 

@@ -11,7 +11,7 @@ from atm.domain.mail.messages import TYPES
 @pytest.fixture
 def led(atm):
     """A team whose lead is called otherwise."""
-    atm("teams", "create", "crew", "--lead", "lena")
+    atm("teams", "create", "crew", "--lead", "lena", env={"ATM_IDENTITY": "lena"})
     for name in ("lena", "ann", "bob"):
         atm("teams", "add-member", "crew", name, code=None)
     atm("config", "set", "core.default_team", "crew")

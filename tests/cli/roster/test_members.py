@@ -54,7 +54,7 @@ def test_a_name_and_a_flag_that_disagree_are_refused(mixed):
 
 
 def test_a_team_without_members_says_how_to_add_one(atm):
-    atm("teams", "create", "empty")
+    atm("teams", "create", "empty", env={"ATM_IDENTITY": "ann"})
     assert "atm teams add-member empty" in atm("members").out
     assert atm("members", "--json").json["members"] == []
 

@@ -49,7 +49,7 @@ def test_tasks_are_counted_by_their_status(crew):
 
 @proves("R001-4.3-12", "R001-4.3-13")
 def test_description_and_creation_are_shown(atm):
-    atm("teams", "create", "crew", "--description", "the parser")
+    atm("teams", "create", "crew", "--description", "the parser", env={"ATM_IDENTITY": "ann"})
     status = atm("status", "crew", "--json").json
     assert status["description"] == "the parser"
     assert status["createdAt"].endswith("Z")

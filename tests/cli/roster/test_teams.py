@@ -20,7 +20,8 @@ def names(atm, team="crew"):
 class TestCreate:
     @proves("R001-2.3-02")
     def test_a_team_is_a_roster_and_a_folder_for_inboxes(self, atm):
-        assert atm("teams", "create", "crew", "--json").json == {"action": "create", "team": "crew", "created": True}
+        made = atm("teams", "create", "crew", "--json", env={"ATM_IDENTITY": "ann"}).json
+        assert made == {"action": "create", "team": "crew", "created": True, "you": None}
         assert roster(atm)["name"] == "crew"
         assert roster(atm)["members"] == []
         assert (atm.home / ".claude/teams/crew/inboxes").is_dir()
@@ -32,7 +33,7 @@ class TestCreate:
         assert contents(crew.home / ".claude") == before
 
     def test_a_lead_joins_at_once(self, atm):
-        atm("teams", "create", "crew", "--lead", "ann", "--description", "the parser")
+        atm("teams", "create", "crew", "--lead", "ann", "--description", "the parser", env={"ATM_IDENTITY": "ann"})
         assert names(atm) == ["ann"]
         assert roster(atm)["leadAgentId"] == "ann@crew"
         assert roster(atm)["description"] == "the parser"
@@ -250,7 +251,7 @@ class TestRemoveMember:
 class TestList:
     @proves("R001-4.1-07", "R001-4.3-01", "R001-4.3-02", "R001-4.3-03", "R001-4.3-04")
     def test_a_line_for_each_team_with_members_and_age(self, crew):
-        crew("teams", "create", "backend")
+        crew("teams", "create", "backend", env={"ATM_IDENTITY": "ann"})
         lines = [line.split() for line in crew("teams").out.splitlines()]
         assert lines[0] == ["Team", "Members", "Created", "State"]
         assert (lines[2][:2], lines[2][-1]) == (["backend", "0"], "init")

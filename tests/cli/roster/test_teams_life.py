@@ -481,7 +481,7 @@ class TestCleanup:
         reopen()
 
     def test_with_nothing_to_do_it_says_so(self, atm):
-        atm("teams", "create", "empty")
+        atm("teams", "create", "empty", env={"ATM_IDENTITY": "ann"})
         assert "Nothing to clean up" in atm("teams", "cleanup", "empty").out
 
 

@@ -11,7 +11,8 @@ from atm.domain.runs.view import AgentView, RunView, TaskFacts
 from atm.formats.runs.report_text import report_text, seconds_in_words
 from atm.ui.cli.arguments import parse
 from atm.ui.cli.catalog import load
-from atm.ui.views.runs import cut, event_line, for_people, progress
+from atm.ui.views.fitting import cut
+from atm.ui.views.runs import event_line, for_people, progress
 from atm.ui.views.style import width_of
 
 ORDER = RunOrder(run="r", team="crew", folder="/r", seats=[AgentSeat(name=f"a{n}", runtime="claude") for n in (1, 2)])

@@ -16,13 +16,14 @@ from atm.domain.errors import (
     WriteRefused,
 )
 from atm.domain.mail.receipts import ACK_DUE
+from atm.domain.team.choosing import Whereabouts
 from atm.domain.team.team import Member
 from atm.services.mail.mailroom import find_recipient, sender_address
 from atm.services.mail.posting import QUEUED_WARNING, Draft, compose, deliver, send_to
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
-from atm.services.team.registry import find_default_team
+from atm.services.team.choosing import choose_team
 from atm.testing import make_message
 
 
@@ -207,10 +208,10 @@ def test_a_broadcast_to_nobody_is_an_error(boardroom):
 
 
 def test_the_only_team_is_the_default(boardroom):
-    assert find_default_team(boardroom) == "crew"
+    assert choose_team(boardroom, Whereabouts()).team == "crew"
     create_team(boardroom, "other")
     with pytest.raises(NoSuchTeam):
-        find_default_team(boardroom)
+        choose_team(boardroom, Whereabouts())
 
 
 def test_across_teams_the_sender_names_its_own(boardroom):

@@ -76,6 +76,10 @@ CARD_FIELDS = (
 """In the order in which a card is made and the index remembers it: what is rarely set stands last."""
 
 
+LONGEST_NUMBER = 15
+"""Digits of a task's number."""
+
+
 class Card:
     """What the board knows of a task."""
 
@@ -322,6 +326,6 @@ def by_urgency(cards: Iterable[Card]) -> Iterator[Card]:
 def task_id(given: str) -> str:
     """`7`, `#7` or `07` as `7`; raises for what cannot be a task."""
     digits = given.strip().removeprefix("#")
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 15:
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > LONGEST_NUMBER:
         raise BadTask(f"{given!r} is no task id", "use the number that `atm tasks list` shows")
     return str(int(digits))

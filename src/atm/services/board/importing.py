@@ -1,5 +1,6 @@
 """
 Importing a plan again: what is new is added, what changed is changed as long as nobody has begun it, the rest stays.
+And one task changed by hand, by the same comparison.
 
 A line of the plan is known by its `id`, else by its title and the file it comes from. Tasks that are finished, failed
 or claimed are left alone, and so is what is gone from the plan: the caller hears of both. All of it is written as one,
@@ -9,20 +10,23 @@ or nothing.
 from __future__ import annotations
 
 from atm.domain.board.acceptance import about, is_command
-from atm.domain.board.tasks import CANCELLED, COMPLETED, IN_PROGRESS, PENDING, Change
-from atm.domain.errors import BadTask, NoSuchTask, UnreadableFile
+from atm.domain.board.claims import check_may_lead, check_open
+from atm.domain.board.tasks import CANCELLED, COMPLETED, IN_PROGRESS, PENDING, Change, task_id
+from atm.domain.errors import BadTask, NoSuchTask, NotAllowed, UnreadableFile
 from atm.domain.names import same_name
+from atm.domain.plain import dicts_in
 from atm.domain.team import authority
 from atm.formats.board.task import decode_task
-from atm.services.board.boardroom import open_team
+from atm.services.board.boardroom import open_team, sign_of_life
+from atm.services.board.mail import tell
 from atm.services.board.marks import OURS, entered
-from atm.services.board.new_tasks import commands_in, matches, meant_tasks, wishes_of
+from atm.services.board.new_tasks import NewTask, commands_in, matches, meant_tasks, wishes_of
 from atm.services.board.planning import check_count, markers_for, name_doers, prepared, put
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card, Task
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
     from atm.formats.board.task_drafts import TaskDraft
     from atm.ports.board.tasks import NewFile
     from atm.services.board.boardroom import Boardroom
-    from atm.services.board.new_tasks import NewTask
     from atm.services.board.planning import Markers
 
     Entries = tuple[list[Record], list[Record]]
@@ -105,6 +108,50 @@ def rehearse_import(boardroom: Boardroom, team: str, who: str, wishes: Sequence[
     first = max([0, *board.cards, *board.gone]) + 1
     work.prepare(board, list(range(first, first + work.count(board))))
     return work.done
+
+
+def edit(
+    boardroom: Boardroom, team: str, who: str, id: str, wants: Mapping[str, Plain]
+) -> tuple[Task, list[str], list[str]]:
+    """One task as somebody wants it now: the task, what is different, and whom nobody could tell."""
+    found = open_team(boardroom, team)
+    checks = dicts_in(wants.get("acceptance"))
+    work = _Import(boardroom, found, who, [NewTask("checks", acceptance=checks)], "")
+    what: list[str] = []
+
+    def rule(task: Task) -> Change | None:
+        check_open(task)
+        if why := work.why_not_ours(task):
+            raise NotAllowed(f"#{task.id} is not yours to change: {why}", "ask them")
+        if "acceptance" in wants and task.is_claimed:
+            check_may_lead(who, work.may_lead(), f"change the checks of #{task.id}, which {task.owner} works on")
+        differences = _Differences(task, wish := _edited(task, wants), "")
+        differences.look_at_commands(work.commands, task, wish)
+        what[:] = differences.what
+        return differences.change(boardroom.stamp(who).event("task_changed", what=[*what])) if what else None
+
+    with boardroom.tasks.turn(found.name) as turn:
+        done = turn.change(task_id(id), rule)
+    sign_of_life(boardroom, found, who)
+    task = done if done is not None else boardroom.tasks.read(found.name, task_id(id))
+    warnings = (
+        tell(boardroom, found, who, task.owner, task, f"changed: {', '.join(what)}") if task.owner and what else []
+    )
+    return task, what, warnings
+
+
+def _edited(task: Task, wants: Mapping[str, Plain]) -> NewTask:
+    said = {"subject": task.subject, "description": task.description, "priority": task.priority, **wants}
+    return NewTask(
+        str(said["subject"]),
+        description=str(said["description"]),
+        priority=str(said["priority"]),
+        files=[str(one) for one in files] if isinstance(files := wants.get("files"), list) else task.files,
+        acceptance=dicts_in(wants["acceptance"]) if "acceptance" in wants else task.acceptance,
+        run=task.run,
+        runtime=task.runtime,
+        needs_plan=bool(task.plan),
+    )
 
 
 def done_drafts(board: Board, drafts: Sequence[TaskDraft], source: str) -> list[bool]:
@@ -204,12 +251,12 @@ class _Import:
             return
         found = _Differences(task, wish, self._source)
         found.look_at_edges(board, task, meant)
-        found.look_at_commands(self._commands, task, wish)
+        found.look_at_commands(self.commands, task, wish)
         why = TICKED if wish.is_done and not card.is_finished else ""
         if not found.what and not why:
             self.done.unchanged.append(card.id)
             return
-        why = why or _why_kept(card) or self._why_not_ours(task)
+        why = why or _why_kept(card) or self.why_not_ours(task)
         if why:
             self.done.kept.append(KeptTask(card.id, card.subject, found.what, why))
             return
@@ -221,17 +268,20 @@ class _Import:
             needs[card.id] = found.more
         changes[card.id] = found.change(self._boardroom.stamp(self._who).event("task_changed", what=[*found.what]))
 
-    def _why_not_ours(self, task: Task) -> str:
-        """Whoever hands in a plan may change what they added themselves; the lead and humans, everything."""
+    def may_lead(self) -> bool:
         if self._may_lead is None:
             is_named_so = authority.is_boss(self._team, self._who)
             self._may_lead = is_named_so and is_boss(self._boardroom.room, self._team, self._who)
+        return self._may_lead
+
+    def why_not_ours(self, task: Task) -> str:
+        """Whoever hands in a plan may change what they added themselves; the lead and humans, everything."""
         creator = task.text("createdBy")
-        if self._may_lead or same_name(creator, self._who):
+        if self.may_lead() or same_name(creator, self._who):
             return ""
         return f"{creator or 'another program'} added it: only they, the lead or a human may change it"
 
-    def _commands(self, task: Task, wish: NewTask, old: list[Record], new: list[Record]) -> Entries:
+    def commands(self, task: Task, wish: NewTask, old: list[Record], new: list[Record]) -> Entries:
         """The plan's commands for a task, and those to which somebody says yes now. A yes of before still holds."""
         marker = self._markers.get(wish.commands_of)
         before = {_words(check): check for check in reversed(old)}

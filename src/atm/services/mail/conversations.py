@@ -9,6 +9,7 @@ from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import all_told, enter, record
+from atm.services.mail.correspondents import find_correspondent
 from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
@@ -183,7 +184,7 @@ def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: s
 def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     agent, team = parse_address(done.message.sender)
     try:
-        to = find_open_recipient(room, team or done.team, agent)
+        to = find_correspondent(room, team or done.team, agent, done.agent)
     except NoSuchMember as error:
         raise NoSuchMember(f"the sender {done.message.sender!r} has no inbox to reply to", error.remedy) from None
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"

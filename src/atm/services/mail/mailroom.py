@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam
+from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retries import MOST_TRIES
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
@@ -192,6 +192,22 @@ def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     to = find_recipient(room, team, agent)
     check_open(to.team)
     return to
+
+
+def home_of(room: Mailroom, sender: str, target: str) -> str | None:
+    """The team of somebody who writes to another one and has not said from where: the only other that they are in."""
+    others = [name for name in room.rosters.teams() if not same_name(name, target)]
+    if not others or find_team(room, target).member(sender) is not None:
+        return None
+    mine = [name for name in others if _has(room, name, sender)]
+    return mine[0] if len(mine) == 1 else None
+
+
+def _has(room: Mailroom, team: str, name: str) -> bool:
+    try:
+        return room.rosters.load(team).member(name) is not None
+    except AtmError:  # whoever names that team is told
+        return False
 
 
 def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, RequestError
+from atm.domain.errors import AtmError, NoSuchMember, RequestError
 from atm.domain.mail.messages import BROADCAST, PLAIN, Message, check_text
 from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.names import same_name
@@ -17,12 +17,12 @@ from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.mail.mailroom import Mailroom
+    from atm.services.mail.mailroom import Mailroom, Recipient
 
 
 def send(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     """Send one message. `lead` as an address is the team's lead."""
-    to = find_open_addressee(room, team, agent)
+    to = _addressee(room, team, agent, letter)
     if letter.reply_to:
         from atm.services.mail.conversations import send_reply
 
@@ -32,7 +32,7 @@ def send(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
 
 def plan(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     """What `send` would write, without writing it."""
-    to = find_open_addressee(room, team, agent)
+    to = _addressee(room, team, agent, letter, is_only_planned=True)
     if letter.reply_to:
         from atm.services.mail.conversations import prepare_reply
 
@@ -41,6 +41,16 @@ def plan(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     sent = Posted(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
     sent.tagged = is_tagged(to, letter)
     return sent
+
+
+def _addressee(room: Mailroom, team: str, agent: str, letter: Draft, *, is_only_planned: bool = False) -> Recipient:
+    """Somebody with an inbox; or somebody who has none yet and wrote to the sender before."""
+    try:
+        return find_open_addressee(room, team, agent)
+    except NoSuchMember:
+        from atm.services.mail.correspondents import find_correspondent
+
+        return find_correspondent(room, team, agent, letter.sender.partition("@")[0], is_only_planned=is_only_planned)
 
 
 def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Posted]]:

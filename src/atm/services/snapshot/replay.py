@@ -34,7 +34,7 @@ STEPS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TeamMark:
     """Something that happened, at a second of this machine's clock."""
 
     at: float
@@ -60,14 +60,14 @@ class TeamPast:
     commands: dict[str, str] = field(default_factory=dict)
     """What requests were for, by their ids; the audit tells who decided, and why."""
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[TeamMark]:
         told = happenings(self.entries, self.past, self.audit, MOST_MARKS)
         found = [
-            Mark(at, one.kind, one.who, one.what, one.about) for one in told if (at := from_iso(one.at)) is not None
+            TeamMark(at, one.kind, one.who, one.what, one.about) for one in told if (at := from_iso(one.at)) is not None
         ]
         return sorted([*found, *_run_marks(self.events)], key=lambda mark: mark.at)[-MOST_MARKS:]
 
-    def at(self, moment: float, marks: Sequence[Mark]) -> dict[str, Plain]:
+    def at(self, moment: float, marks: Sequence[TeamMark]) -> dict[str, Plain]:
         """The team as it stood then."""
         before = [mark for mark in marks if mark.at <= moment]
         merges = _merges(self.events, moment)
@@ -81,15 +81,15 @@ class TeamPast:
         }
 
 
-def _run_marks(events: Iterable[RunEvent]) -> Iterator[Mark]:
+def _run_marks(events: Iterable[RunEvent]) -> Iterator[TeamMark]:
     """What only a run tells: merging, agents that come and go, its own beginning and end."""
     for event in events:
         if event.kind.startswith(("task.", "approval.")) or event.kind == "agent.message":
             continue
         kind = event.kind.partition(".")[0]
         task = event.text("task") or (event.subject if kind == "merge" else "")
-        who = event.text("by") if kind == "merge" else event.subject
-        yield Mark(event.at, kind, who or "atm", _told(event, kind), task or event.subject)
+        who = {"merge": event.text("by"), "run": "", "budget": ""}.get(kind, event.subject)
+        yield TeamMark(event.at, kind, who or "atm", _told(event, kind), task or event.subject)
 
 
 def _told(event: RunEvent, kind: str) -> str:
@@ -125,7 +125,7 @@ def _tasks(past: Iterable[Past], waits: dict[str, list[str]], moment: float) -> 
 
 
 def _members(
-    entries: Iterable[Entry], events: Iterable[RunEvent], marks: Iterable[Mark], moment: float
+    entries: Iterable[Entry], events: Iterable[RunEvent], marks: Iterable[TeamMark], moment: float
 ) -> Iterator[dict[str, Plain]]:
     """Who was heard of by then: unread mail by the ledger, what they did by the run."""
     unread: dict[str, set[str]] = {}
@@ -174,7 +174,7 @@ def _merges(events: Iterable[RunEvent], moment: float) -> dict[str, str]:
 # Over time.
 
 
-def activity(marks: Sequence[Mark], events: Sequence[RunEvent], now: float) -> dict[str, Plain]:
+def activity(marks: Sequence[TeamMark], events: Sequence[RunEvent], now: float) -> dict[str, Plain]:
     """
     What happened in each step of time, for a chart: mail, tasks, approvals, turns, tokens, cost.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -74,16 +72,3 @@ class Registry:
 def find_team(room: Registry, team: str) -> Team:
     """Load a team by a name in any case."""
     return room.rosters.load(room.rosters.find(team) or team)
-
-
-def find_default_team(room: Registry) -> str:
-    """The only team on this machine, when nothing else says which one is meant."""
-    teams = room.rosters.teams()
-    if len(teams) == 1:
-        return teams[0]
-    if not teams:
-        raise NoSuchTeam("there is no team on this machine yet", "create one with `atm teams create NAME`")
-    raise NoSuchTeam(
-        "several teams are here and none was named",
-        f"use --team, ATM_TEAM or `atm config set core.default_team NAME`; known: {', '.join(teams[:10])}",
-    )

@@ -149,6 +149,12 @@ def members_above(room: Registry) -> Iterator[tuple[int, ProcessOwner]]:
                 yield pid, owner
 
 
+def teams_above(room: Registry) -> list[str]:
+    """The teams of the nearest agent that this process runs under."""
+    above = list(_recorded_above(room))
+    return list(dict.fromkeys(owner.team for pid, owner in above if pid == above[0][0]))
+
+
 def _recorded_above(room: Registry) -> Iterator[tuple[int, ProcessOwner]]:
     for pid in room.processes.ancestors(room.acting_pid) if room.acting_pid is not None else []:
         for owner in room.processes.owners(pid):

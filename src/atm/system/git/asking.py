@@ -93,6 +93,12 @@ def ask_git(folder: str, *words: str, seconds: float) -> GitAnswer:
     return GitAnswer(done.code, said.decode("utf-8", "replace").strip())
 
 
+def users_own_name(seconds: float = 5.0) -> str:
+    """What the user's own settings of git call them. A repository's are not looked at: it could name anybody."""
+    done = start_git("/", "config", "--global", "--get", "user.name", seconds=seconds)
+    return done.out.decode("utf-8", "replace").strip() if done.code == 0 else ""
+
+
 def start_git(
     folder: str, *words: str, seconds: float, stdin: bytes = b"", facts: Mapping[str, str] | None = None
 ) -> GitOutput:

@@ -11,11 +11,13 @@ from atm.domain.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Never
 
     Parsed = str | int | float | bool | list[str] | None
 
 TEXT, WHOLE, NUMBER, FLAG, MANY = "text", "whole number", "number", "flag", "list"
+NONE: dict[str, Never] = {}
 
 
 class Option:
@@ -75,12 +77,18 @@ class Argument:
 JSON = Option("--json", help="print the result as JSON")
 HELP = Option("--help", "-h", help="show this help")
 TEAM = Option("--team", "-t", value="TEAM", help="the team (default: ATM_TEAM, settings, or the only one here)")
+AS = Option("--as", value="NAME", help="who you are (default: ATM_IDENTITY, settings)")
+EVERYWHERE = (TEAM, AS, JSON)
+"""What every command takes, in any place, also before its name: nobody has to know which of them has a use for it."""
 
 
 class Command:
     """A command, or a group of them."""
 
-    __slots__ = ("arguments", "examples", "name", "options", "subcommands", "summary", "text")
+    __slots__ = (
+        *("aliases", "arguments", "default", "examples", "hints", "name", "options", "own", "subcommands"),
+        *("summary", "text"),
+    )
 
     def __init__(
         self,
@@ -92,14 +100,26 @@ class Command:
         examples: tuple[str, ...] = (),
         text: str = "",
         subcommands: tuple[Command, ...] = (),
+        default: str = "",
+        aliases: Mapping[str, tuple[str, ...]] = NONE,
+        hints: Mapping[str, str] = NONE,
     ) -> None:
         self.name = name
         self.summary = summary
         self.arguments = arguments
-        self.options = (*options, JSON, HELP)
+        self.own = (*options, JSON, HELP)
+        """What its help shows."""
+        taken = {name for option in options for name in option.names}
+        self.options = (*self.own, *(one for one in (TEAM, AS) if one.names[0] not in taken))
         self.examples = examples
         self.text = text
         self.subcommands = subcommands
+        self.default = default
+        """The verb of a bare noun: `atm tasks --state ready` is `atm tasks list --state ready`."""
+        self.aliases = aliases
+        """Verbs as other programs call them, and the words that they stand for here."""
+        self.hints = hints
+        """The same where nothing is done on a guess: what to type instead."""
 
     def subcommand(self, name: str) -> Command | None:
         return next((command for command in self.subcommands if command.word == name), None)
@@ -141,6 +161,16 @@ class Args:
             raise UsageError(f"{what} is missing", f"see `atm {self.command.name} --help`")
         return value
 
+    @property
+    def speaker(self) -> str | None:
+        """Who the command says that it acts as, whatever its option for that is called."""
+        return next((self.text(option.key) for option in self.command.options if "--as" in option.names), None)
+
+    def may_mean(self, team: str) -> bool:
+        """Is this the team that was named, or was none named? For what looks at all of them."""
+        named = self.text("team")
+        return named is None or named.casefold() == team.casefold()
+
     def flag(self, name: str) -> bool:
         return self.values.get(name) is True
 
@@ -159,12 +189,10 @@ class Args:
 
 def parse(command: Command, words: Sequence[str]) -> Args:
     """Read the words after the command's name. Raises UsageError with the nearest thing that exists."""
-    if words and command.subcommands:
-        inner = command.subcommand(words[0])
+    if command.subcommands:
+        inner, words = _verb(command, words)
         if inner is not None:
-            return parse(inner, words[1:])
-        if not words[0].startswith("-") and not command.arguments:
-            raise _unknown(words[0], [c.word for c in command.subcommands], f"command of `atm {command.name}`", command)
+            return parse(inner, words)
     values: dict[str, Parsed] = {option.key: option.default for option in command.options}
     plain: list[str] = []
     given: set[str] = set()
@@ -185,6 +213,36 @@ def parse(command: Command, words: Sequence[str]) -> Args:
             plain.append(word)
     _give_back(command, plain, values, last)
     return _with_arguments(command, plain, values, given)
+
+
+def leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What every command takes and stands before a name, with its values; and the words from that name on."""
+    flags, rest = [], list(words)
+    while rest:
+        name, equals, _ = rest[0].partition("=")
+        option = next((one for one in EVERYWHERE if name in one.names), None)
+        if option is None:
+            break
+        flags.append(rest.pop(0))
+        if option.kind != FLAG and not equals and rest:
+            flags.append(rest.pop(0))
+    return flags, rest
+
+
+def _verb(command: Command, words: Sequence[str]) -> tuple[Command | None, Sequence[str]]:
+    """The verb that is meant, and the words for it; none if the words are for the noun itself."""
+    flags, rest = leading(words)
+    first = rest[0] if rest else ""
+    if first in command.aliases:
+        rest = [*command.aliases[first], *rest[1:]]
+    inner = command.subcommand(rest[0]) if rest else None
+    if inner is not None:
+        return inner, [*flags, *rest[1:]]
+    if first and not first.startswith("-") and not command.arguments:
+        known = [one.word for one in command.subcommands]
+        raise _unknown(first, known, f"command of `atm {command.name}`", command, command.hints.get(first))
+    is_bare = command.default and first not in HELP.names
+    return command.subcommand(command.default) if is_bare else None, words
 
 
 def _listed(value: Parsed) -> list[str]:
@@ -243,6 +301,7 @@ def _converted(option: Option, name: str, given: str) -> Parsed:
 
 
 def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed], given: set[str]) -> Args:
+    _take_team(command, plain, values)
     if command.arguments and command.arguments[-1].is_many:
         place = len(command.arguments) - 1
         values[command.arguments[-1].name] = plain[place:]
@@ -262,11 +321,23 @@ def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed
     return Args(command, values, given)
 
 
-def _unknown(word: str, known: list[str], what: str, command: Command) -> UsageError:
+def _take_team(command: Command, plain: list[str], values: dict[str, Parsed]) -> None:
+    """`teams show --team crew`: where the team is a word of its own, the option stands for that word."""
+    team = values.get("team")
+    if not isinstance(team, str) or TEAM in command.own or not command.arguments or command.arguments[0].name != "team":
+        return
+    if plain and plain[0].casefold() == team.casefold():
+        return
+    if len(plain) >= len(command.arguments):
+        raise UsageError(f"{plain[0]!r} is one team and --team {team!r} another", "leave one of them out")
+    plain.insert(0, team)
+
+
+def _unknown(word: str, known: list[str], what: str, command: Command, hint: str | None = None) -> UsageError:
     from atm.domain.names import nearest_name
 
     near = nearest_name(word, known)
-    hint = f"did you mean {near!r}?" if near else f"see `atm {command.name} --help`"
+    hint = hint or (f"did you mean {near!r}?" if near else f"see `atm {command.name} --help`")
     return UsageError(f"unknown {what} {word!r}", hint)
 
 

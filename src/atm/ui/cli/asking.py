@@ -9,6 +9,8 @@ from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atm.ui.cli.session import Session
 
 
@@ -18,12 +20,25 @@ def can_ask(session: Session) -> bool:
 
 def said_yes_to(words: str) -> bool:
     """What it is about, and the question. Whoever says anything else has said no."""
-    sys.stderr.write(f"{words} [y/N] ")
+    return answer_to(f"{words} [y/N]").casefold() in ("y", "yes")
+
+
+def answer_to(question: str) -> str:
+    """What a person types; empty if that is nothing."""
+    sys.stderr.write(f"{question} ")
     sys.stderr.flush()
     interruptions.until_readable(sys.stdin)
     with interruptions:
-        said = sys.stdin.readline()
-    return said.strip().casefold() in ("y", "yes")
+        return sys.stdin.readline().strip()
+
+
+def one_of(question: str, choices: Sequence[str]) -> str:
+    """One of several, by its number or its name; empty for anything else."""
+    shown = "\n".join(f"  {number}  {one_line(one)}" for number, one in enumerate(choices, 1))
+    said = answer_to(f"{shown}\n{question} [1-{len(choices)}]")
+    if said.isdecimal() and 1 <= int(said) <= len(choices):
+        return choices[int(said) - 1]
+    return said if said in choices else ""
 
 
 def as_it_is(value: object) -> str:

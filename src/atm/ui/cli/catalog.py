@@ -57,6 +57,7 @@ COMMANDS = {
     "logs": "what the daemon and its plugins did",
     "doctor": "find and mend what is wrong",
     "completion": "completion for your shell",
+    "version": "which version this is",
     "demo": "watch a team work off a plan, and survive a crash and the death of its lead",
 }
 
@@ -101,6 +102,7 @@ ELSEWHERE = {
     "completion": "atm.ui.cli.completion",
     "demo": "atm.ui.demo.command",
     "doctor": "atm.ui.cli.checkup",
+    "version": "atm.ui.cli.version",
 }
 
 

@@ -42,9 +42,12 @@ def describe(command: Command) -> str:
         lines += ["", "commands:", *_columns([(c.word, c.summary) for c in command.subcommands])]
     if command.arguments:
         lines += ["", "arguments:", *_columns([(a.name, a.help) for a in command.arguments])]
+    bare = command.subcommand(command.default)
+    if bare is not None:
+        lines += ["", f"A bare `atm {command.name}` is `atm {bare.name}`, and takes its options."]
     rows = [
         (", ".join(o.names) + (f" {o.value}" if o.value else ""), _with_default(o.help, o.default))
-        for o in command.options
+        for o in (bare or command).own
     ]
     lines += ["", "options:", *_columns(rows)]
     if command.examples:

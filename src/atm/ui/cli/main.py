@@ -10,8 +10,9 @@ from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
@@ -20,8 +21,11 @@ DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 BY_SIGNAL, INTERRUPT = 128, 2
 """And those of a command that was interrupted: this, and the number of the signal."""
 
-IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
-"""What Claude Code and Codex set for commands that their models run."""
+LOOKING = (
+    *("status", "members", "inbox", "tasks", "tasks list", "tasks graph", "peek", "runs", "runs list"),
+    *("merge", "merge queue", "sync", "sync status", "sync metrics"),
+)
+"""Commands that change nothing, so that it does no harm if they look at more teams than were meant."""
 
 LONG_LIVED = ("daemon", "demo", "logs")
 """Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
@@ -89,16 +93,14 @@ class ClosedOutput:
 
 
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
+    flags, words = _told_apart(words)
     words = as_command(words)
     if not words or words[0] in ("--help", "-h", "help"):
         from atm.ui.cli.help import overview
 
         return overview(words[1:])
     if words[0] in ("--version", "-V"):
-        from atm import __version__
-
-        sys.stdout.write(f"atm {__version__}\n")
-        return DONE
+        words = ["version", *words[1:]]
     if words[0] == "hook" and not {"--help", "-h"} & set(words):
         from atm.ui.hook import run as attend
 
@@ -112,7 +114,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
 
-    args = parse(command, words[1:])
+    args = parse(command, [*flags, *words[1:]])
     if args.flag("help"):
         from atm.ui.cli.help import show
 
@@ -121,10 +123,9 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
-    speaker = args.text("as") or args.text("from")
-    session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session = Session(_environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask)
     session.warn_guests()
-    code = execute(args, session)
+    code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
     try:
         session.finish()
     except (OSError, ValueError):
@@ -132,8 +133,25 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     return code
 
 
+def _look(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
+    from atm.ui.cli.looking import look
+
+    return look(args, session, execute)
+
+
+def _told_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """Options that stand before the command, and the words from the command on."""
+    if not words or not words[0].startswith("-"):
+        return [], words
+    from atm.ui.cli.arguments import leading
+
+    return leading(words)
+
+
 def _environment() -> Mapping[str, str]:
     """In an agent's shell the variables that say who it is may be another member's."""
+    from atm.ui.cli.session import IN_AGENTS_SHELLS
+
     if not any(name in os.environ for name in IN_AGENTS_SHELLS):
         return os.environ
     from atm.wiring.delivery import environment_of_speaker
@@ -183,9 +201,12 @@ def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import many_lines, one_line
 
     said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
-    sys.stderr.write(f"error: {said}\n")
-    if error.remedy:
-        sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
+    lines = [f"error: {said}", *([f"  fix: {one_line(error.remedy)}"] if error.remedy else [])]
+    if sys.stderr.isatty():
+        from atm.ui.cli.session import fitted
+
+        lines = [fitted(line, sys.stderr) for line in lines]
+    sys.stderr.write("\n".join([*lines, ""]))
     if as_json or _wants_json():
         from atm.formats.files.json_record import encode
 

@@ -15,19 +15,35 @@ from atm.wiring.mail import build_room
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TextIO
 
     from atm.config import Settings
     from atm.formats.files.layout import Layout
     from atm.ports.board.workplaces import AgentPlaces
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
+    from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
+
+IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
+"""What Claude Code and Codex set for commands that their models run."""
 
 
 class Session:
     """What every command needs, each part made when it is asked for."""
 
-    __slots__ = ("_as_json", "_ask_for_trust", "_boardroom", "_layout", "_room", "_settings", "_speaker", "environment")
+    __slots__ = (
+        "_as_json",
+        "_ask_for_trust",
+        "_boardroom",
+        "_gathered",
+        "_layout",
+        "_room",
+        "_settings",
+        "_speaker",
+        "choice",
+        "environment",
+    )
 
     def __init__(
         self,
@@ -43,6 +59,9 @@ class Session:
         """Told once that a repository's settings are left out; True if a person has said yes to them now."""
         self._as_json = as_json
         self._layout: Layout | None = None
+        self.choice: Choice | None = None
+        """The team that was chosen because none was named."""
+        self._gathered: list[object] | None = None
         self._settings: Settings | None = None
         self._room: Teamroom | None = None
         self._boardroom: FullBoardroom | None = None
@@ -61,6 +80,15 @@ class Session:
             if is_ignored and self._ask_for_trust is not None and self._ask_for_trust(self):
                 self._settings = self._load_settings()
         return self._settings
+
+    def read_settings_again(self) -> None:
+        """After this command changed them."""
+        self._settings = None
+
+    @property
+    def is_of_an_agent(self) -> bool:
+        """Does the model of an agent program run this command?"""
+        return any(name in self.environment for name in IN_AGENTS_SHELLS)
 
     def do_without_bad_settings(self) -> str:
         """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""
@@ -102,15 +130,17 @@ class Session:
     # Who and where.
 
     def team(self, args: Args) -> str:
-        """The team that a command means: its flag, then the settings, then the only one there is."""
+        """The team that a command means: its flag, then the settings, then what can be told from here."""
         from atm.domain.names import check_known_name
 
         named = args.text("team") or self.settings.text("core.default_team")
         if named:
             return check_known_name(named, "team")
-        from atm.services.team.registry import find_default_team
+        if self.choice is None:
+            from atm.ui.cli.choosing import choose
 
-        return find_default_team(self.room)
+            self.choice = choose(self)
+        return self.choice.team
 
     def home_team(self) -> str | None:
         """The team of whoever is asking, as far as it is known."""
@@ -120,7 +150,7 @@ class Session:
         """Who a command says that it acts as."""
         from atm.domain.names import check_sender
 
-        given = args.text(flag)
+        given = args.text("as") if args.text(flag) is None else args.text(flag)
         if given is None and "ATM_NOBODY" in self.environment:
             from atm.domain.errors import NotAllowed
             from atm.domain.team.shared_server import IN_WORDS
@@ -165,7 +195,7 @@ class Session:
     # Output.
 
     def print(self, text: str = "") -> None:
-        said = harmless(text) + "\n"
+        said = fitted(harmless(text), sys.stdout) + "\n"
         with interruptions:
             sys.stdout.write(said)
 
@@ -173,9 +203,23 @@ class Session:
         ignored = self._settings.repo.ignored if self._settings is not None else None
         if ignored and self._ask_for_trust is not None and isinstance(value, dict) and "action" in value:
             value = {**value, "untrusted": [*ignored]}
+        if self.choice is not None and self.choice.others and isinstance(value, dict) and "action" in value:
+            value = {**value, "team_chosen_by": self.choice.why}
+        if self._gathered is not None:
+            self._gathered.append(value)
+            return
         said = encode(value) + "\n"
         with interruptions:
             sys.stdout.write(said)
+
+    def gather(self, look: Callable[[], int]) -> tuple[int, list[object]]:
+        """What would have been printed as JSON, for whoever puts it together."""
+        found: list[object] = []
+        self._gathered = found
+        try:
+            return look(), found
+        finally:
+            self._gathered = None
 
     def heed(self) -> None:
         """If somebody asked us to end, this is the moment: nothing has been said yet."""
@@ -228,7 +272,18 @@ class Session:
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line
 
-        sys.stderr.write(f"{one_line(text)}\n")
+        sys.stderr.write(f"{fitted(one_line(text), sys.stderr)}\n")
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """On a terminal lines are wrapped by words, with their indent."""
+    if not stream.isatty():
+        return text
+    from atm.ui.views.fitting import fold
+    from atm.ui.views.style import terminal_columns
+
+    columns = terminal_columns(stream)
+    return "\n".join(part for line in text.split("\n") for part in (fold(line, columns) if columns else [line]))
 
 
 def harmless(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.ui.cli.arguments import TEAM, Argument, Command, Option
+from atm.ui.cli.arguments import AS, TEAM, Argument, Command, Option
 from atm.ui.verbs.verb import TOOL, Given
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.verbs.verb import Parameter, Verb
 
-AS = Option("--as", value="NAME", help="who you are (default: ATM_IDENTITY, settings)")
 MINE = (AS, TEAM)
 
 
@@ -21,7 +20,9 @@ def command_of(verb: Verb) -> Command:
         verb.summary,
         text=verb.text,
         arguments=tuple(
-            Argument(one.name, one.help, required=one.is_required) for one in verb.parameters if one.is_word
+            Argument(one.name, one.help, required=one.is_required, complete="task" if one.name == "id" else "")
+            for one in verb.parameters
+            if one.is_word
         ),
         options=(*(option_of(one) for one in verb.parameters if not one.is_word and one.only != TOOL), *MINE),
         examples=verb.examples,

@@ -36,6 +36,7 @@ COMMAND = Command(
         Option("--workers", value="N", kind=WHOLE, default=10, help="how many processes that crew is"),
         Option("--seed", value="N", kind=WHOLE, help="repeat the dice of an earlier storm or board"),
         Option("--keep", help="keep the sandbox to look at"),
+        Option("--no-web", help="end without the page of the run"),
     ),
     examples=("atm demo", "atm demo --storm", "atm demo --board", "atm demo --storm --seconds 60 --keep"),
 )

@@ -10,11 +10,13 @@ from atm.domain.untrusted_text import shell_word
 from atm.formats.runs.report_text import seconds_in_words
 from atm.ui.cli.render import Style
 from atm.ui.demo.calling import first_to_type
+from atm.ui.demo.run_page import MINUTES, DemoPage, open_page
 from atm.ui.demo.run_play import Play
 from atm.ui.demo.run_proof import proofs
 from atm.ui.demo.run_repository import AGENTS, TEAM
 from atm.ui.demo.run_sandbox import DemoTrouble, Sandbox
-from atm.ui.views.runs import CELLS, cut, event_line, pad, summary
+from atm.ui.views.fitting import cut
+from atm.ui.views.runs import CELLS, event_line, pad, summary
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
@@ -46,7 +48,7 @@ def show_run(args: Args, session: Session) -> int:
     sandbox = Sandbox(session.environment)
     stage = Stage(session, sandbox)
     began = time.monotonic()
-    is_fine = False
+    is_fine, page = False, None
     try:
         stage.open()
         sandbox.make()
@@ -55,7 +57,9 @@ def show_run(args: Args, session: Session) -> int:
         stage.clear()
         claims = proofs(sandbox, play.report, play.pids)
         is_fine = all(claim.is_so for claim in claims) and play.report.get("outcome") == "success"
-        stage.close(play, claims, time.monotonic() - began, keeps=args.flag("keep") or not is_fine)
+        took = time.monotonic() - began
+        page = open_page(sandbox) if is_fine and not args.flag("keep") and not args.flag("no_web") else None
+        stage.close(play, claims, took, keeps=args.flag("keep") or not is_fine, page=page)
     except DemoTrouble as error:
         stage.clear()
         session.warn(f"the demo could not go on: {error}")
@@ -67,7 +71,7 @@ def show_run(args: Args, session: Session) -> int:
         raise
     if not is_fine:
         sandbox.clear()
-    elif not args.flag("keep"):
+    elif not args.flag("keep") and not isinstance(page, DemoPage):
         sandbox.remove()
     return 0 if is_fine else 1
 
@@ -141,7 +145,9 @@ class Stage:
             sys.stdout.flush()
             self._drawn = 0
 
-    def close(self, play: Play, claims: list[Claim], seconds: float, *, keeps: bool) -> None:
+    def close(
+        self, play: Play, claims: list[Claim], seconds: float, *, keeps: bool, page: DemoPage | str | None
+    ) -> None:
         is_fine = all(claim.is_so for claim in claims)
         sandbox = self._sandbox.folder if keeps else None
         self._session.tell(
@@ -158,8 +164,10 @@ class Stage:
                 "clean": is_fine,
                 "seconds": round(seconds, 1),
                 "sandbox": sandbox,
+                "url": page.url if isinstance(page, DemoPage) else None,
+                "keeper": page.keeper if isinstance(page, DemoPage) else None,
             },
-            "\n".join(self._ending(play, claims, seconds, sandbox)),
+            "\n".join([*self._ending(play, claims, seconds, sandbox), *self._page(page)]),
         )
 
     def _ending(self, play: Play, claims: list[Claim], seconds: float, sandbox: str | None) -> list[str]:
@@ -177,6 +185,19 @@ class Stage:
             folder, home = shell_word(f"{sandbox}/{TEAM}"), shell_word(f"{sandbox}/home")
             lines += [f"look at it: cd {folder}; export ATM_HOME={home}; atm runs show"]
         return [*lines, *_next()]
+
+    def _page(self, page: DemoPage | str | None) -> list[str]:
+        if page is None:
+            return []
+        if isinstance(page, str):
+            return ["", "The page of this run is not there:", f"  {page}"]
+        return [
+            "",
+            "Look at this run, and replay how it came about:",
+            f"  {page.url}",
+            f"The link works once. All of it is taken away {MINUTES} minutes after the last look;",
+            f"sooner: kill {shell_word(str(page.keeper))}",
+        ]
 
 
 def _next() -> list[str]:

@@ -37,9 +37,9 @@ ANSWER = "{}"
 
 
 def offers_for(target: Target, seen: TeamSeen) -> list[KeyOffer]:
-    """For one row; the first with a command is the one whose command is shown."""
+    """For one row; the first with a command is the one whose command is shown. An id is a word, and no option."""
     made = _MADE.get(target[0])
-    return made(target[1], seen) if made is not None else []
+    return made(target[1], seen) if made is not None and not target[1].startswith("-") else []
 
 
 ADD = KeyOffer("+", "add", ("tasks", "add", "--", ANSWER), asks="title of the new task")

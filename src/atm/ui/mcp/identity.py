@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from atm import config
 from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
+from atm.services.team.choosing import only_team
 from atm.services.team.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, launched_with
+from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, is_the_persons, launched_with
 from atm.ui.mcp.tool import BOSSES
 from atm.wiring.delivery import meet_terminal
 
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
-    from atm.services.roster.teamroom import Teamroom
     from atm.ui.mcp.hello import IdentityClaim
 
 LARGEST_SETTINGS = 1 << 20
@@ -57,6 +57,8 @@ def admit(
     caller.pid, caller.folder = pid, claim.folder
     _check_names(caller)
     team = settle_role(caller, asked_role(settings, claim.role))
+    if caller.member and is_the_persons(settings, team, claim.role):
+        caller.member, caller.source, caller.role = "", NOBODY, OBSERVER
     if team is not None and caller.role != OBSERVER:
         _check_process(caller, team)
     known = team.member(caller.member) if team is not None and caller.member else None
@@ -97,7 +99,7 @@ def _check_names(caller: Caller) -> None:
 
 def settle_role(caller: Caller, asked: str) -> Team | None:
     """Bring team, name and role up to date with the roster, which is returned."""
-    caller.team = caller.team or _only_team(caller.room)
+    caller.team = caller.team or only_team(caller.room)
     team = _roster(caller)
     member = team.member(caller.member) if team is not None and caller.member else None
     if team is not None:
@@ -106,11 +108,6 @@ def settle_role(caller: Caller, asked: str) -> Team | None:
         caller.member = member.name
     caller.role = allowed_role(team, caller.member, asked)
     return team
-
-
-def _only_team(room: Teamroom) -> str:
-    teams = room.rosters.teams()
-    return teams[0] if len(teams) == 1 else ""
 
 
 def _roster(caller: Caller) -> Team | None:

@@ -6,9 +6,8 @@ No markup anywhere: a piece is text and a meaning, so nothing that an agent wrot
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from atm.domain.untrusted_text import many_lines, one_line
+from atm.ui.views.fitting import cut, wrapped_line
 from atm.ui.views.style import width_of
 
 Piece = tuple[str, str]
@@ -33,22 +32,6 @@ def _printable(said: str) -> str:
 
 def width(line: Line) -> int:
     return sum(width_of(said) for said, _ in line)
-
-
-@lru_cache(4096)
-def cut(said: str, most: int, dots: str = "…") -> str:
-    """At most so many columns; what is left out shows as dots."""
-    if width_of(said) <= most:
-        return said
-    if most <= width_of(dots):
-        return dots[: max(0, most)]
-    room, kept = most - width_of(dots), []
-    for sign in said:
-        room -= width_of(sign)
-        if room < 0:
-            break
-        kept.append(sign)
-    return "".join(kept).rstrip() + dots
 
 
 def padded(said: str, columns: int) -> str:
@@ -82,7 +65,7 @@ def wrapped(said: str, columns: int, indent: str = "", most: int | None = None) 
     """By words, all lines set in; what is longer than a line is broken where it must be. Harmless."""
     found: list[str] = []
     for paragraph in many_lines(said).split("\n"):
-        found += _wrapped_line(paragraph.rstrip(), max(1, columns - width_of(indent)))
+        found += wrapped_line(paragraph.rstrip(), max(1, columns - width_of(indent)))
         if most is not None and len(found) > most:
             found = [
                 *found[: most - 1],
@@ -90,31 +73,6 @@ def wrapped(said: str, columns: int, indent: str = "", most: int | None = None) 
             ]
             break
     return [f"{indent}{one}" for one in found]
-
-
-def _wrapped_line(said: str, columns: int) -> list[str]:
-    found, now = [], ""
-    for word in said.split(" "):
-        trial = f"{now} {word}" if now else word
-        if width_of(trial) <= columns:
-            now = trial
-            continue
-        if now:
-            found.append(now)
-        while width_of(word) > columns:
-            head = _head(word, columns)
-            found.append(head)
-            word = word[len(head) :]
-        now = word
-    return [*found, now]
-
-
-def _head(word: str, columns: int) -> str:
-    room, at = columns, 0
-    while at < len(word) and room >= width_of(word[at]):
-        room -= width_of(word[at])
-        at += 1
-    return word[: max(1, at)]
 
 
 def rule(columns: int) -> Line:

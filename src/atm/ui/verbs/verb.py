@@ -109,6 +109,8 @@ class Verb:
     def does(self, acting: Acting, given: Given) -> Done | Claimed:
         module = __import__(f"atm.ui.verbs.{self.home}", fromlist=["DOES"])
         verb: Does = module.DOES[self.tool]
+        if given.has("id") and any(one.name == "id" for one in self.parameters):
+            given = given.with_values({"id": acting.meant(given.text("id"))})
         return verb(acting, given)
 
 
@@ -123,6 +125,10 @@ class Acting:
         self.who = who
         self.is_boss = is_boss
         """Does the surface know them as the lead or a human? Asked only by what it must not offer to others."""
+
+    def meant(self, said: str) -> str:
+        """The number of a task that is called by it, or by its title."""
+        return number_of(self.boardroom, self.team.name, said)
 
 
 class Given:
@@ -188,6 +194,14 @@ class Done:
         """Tasks that were made of it."""
         self.verdict = verdict
         """What the hooks of the board said."""
+
+
+def number_of(boardroom: Boardroom, team: str, said: str) -> str:
+    """The number of the task that is meant. Where the number itself is said, the board is not read."""
+    from atm.domain.board.naming import is_number, meant_task
+    from atm.domain.board.tasks import task_id
+
+    return task_id(said) if is_number(said) else meant_task(boardroom.tasks.board(team), said)
 
 
 def ids(numbers: Sequence[str], most: int = 10) -> str:

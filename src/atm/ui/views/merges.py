@@ -36,7 +36,7 @@ def queue_table(queue: MergeQueue, paint: Paint) -> str:
         rows.append([f"#{item.task}", status, one_line(item.agent), one_line(item.subject)[:LONGEST], _about(item)])
     merged = sum(one.status == MERGED for one in queue.items)
     head = f"{paint(one_line(queue.branch), BOLD)}  {merged} of {len(queue.items)} merged  ({queue.strategy})"
-    return "\n".join([head, *table(["Task", "Status", "Agent", "Title", "About"], rows)])
+    return "\n".join([head, *table(["Task", "Status", "Agent", "Title", "About"], rows, drop=(2, 4))])
 
 
 def _about(item: MergeItem) -> str:

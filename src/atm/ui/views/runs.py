@@ -6,6 +6,7 @@ from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line
 from atm.formats.runs.report_text import seconds_in_words
+from atm.ui.views.fitting import cut
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
 
 TYPE_CHECKING = False
@@ -283,12 +284,3 @@ def _known(value: Plain) -> str:
 def pad(text: str, width: int) -> str:
     said = cut(one_line(text), width)
     return said + " " * (width - width_of(said))
-
-
-def cut(text: str, width: int) -> str:
-    if width_of(text) <= width:
-        return text
-    kept = text
-    while kept and width_of(kept) > width - 1:
-        kept = kept[:-1]
-    return f"{kept}…"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -21,7 +20,7 @@ from atm.ui.web.endpoints import ENDPOINTS, openapi
 from atm.ui.web.files import page_files
 from atm.ui.web.gate import cookie_name, token_in
 from atm.ui.web.reading import NEEDS_ID, READABLE
-from atm.ui.web.sending import EventStream
+from atm.ui.web.sending import PageEvents
 from atm.ui.web.streams import TeamStream
 from atm.ui.web.whole import offer_fields, offers_of
 
@@ -42,7 +41,7 @@ MOST_STREAMS = 64
 KINDS = ("approval", "member", "task", "merge", "thread", "message", "inbox", "run", "session", "team")
 
 
-class Refused(Exception):
+class ApiRefusal(Exception):
     """An answer that is not 200."""
 
     def __init__(self, status: int, error: str, remedy: str = "", **more: Plain) -> None:
@@ -61,8 +60,8 @@ class WebApp:
         self._run = run
         self._files = page_files()
         self._streams: dict[str, TeamStream] = {}
-        self._open = 0
         self._deeds = asyncio.Semaphore(2)
+        self._sending: set[PageEvents] = set()
 
     def asgi(self) -> Starlette:
         answers: dict[str, Callable[[Request], Awaitable[Response]]] = {
@@ -78,7 +77,12 @@ class WebApp:
 
     @property
     def listeners(self) -> int:
-        return self._open
+        return len(self._sending)
+
+    def close(self) -> None:
+        """Whoever listens is told that this is the end."""
+        for one in [*self._sending]:
+            one.end()
 
     # Files.
 
@@ -101,7 +105,7 @@ class WebApp:
         fields = await _body(request)
         entered = self._doors.enter(str(fields.get("key") or ""))
         if entered is None:
-            raise Refused(403, "this link was used already, or is too old", "type `atm web` for another one")
+            raise ApiRefusal(403, "this link was used already, or is too old", "type `atm web` for another one")
         token, visitor = entered
         answer = _json({"role": visitor.role, "person": visitor.person})
         answer.set_cookie(self._cookie, token, httponly=True, samesite="strict", path="/")
@@ -129,19 +133,19 @@ class WebApp:
         return Response(await (await self._stream(request)).whole(), media_type="application/json")
 
     async def do_events(self, request: Request) -> Response:
-        if self._open >= MOST_STREAMS:
-            raise Refused(503, "too many pages are open", "close some")
+        if len(self._sending) >= MOST_STREAMS:
+            raise ApiRefusal(503, "too many pages are open", "close some")
         stream = await self._stream(request)
         after = request.headers.get("last-event-id") or request.query_params.get("after") or ""
-        return EventStream(stream, after[:LONGEST_WORD], self._reader.session.room.clock.now, self._count)
+        return PageEvents(stream, after[:LONGEST_WORD], self._reader.session.room.clock.now, self._sending)
 
     async def do_read(self, request: Request) -> Response:
         team, what = await self._team(request), request.path_params["what"]
         id = _word(request, "id")
         if what not in READABLE:
-            raise Refused(404, f"{one_line(what)} cannot be read", f"there are {', '.join(READABLE)}")
+            raise ApiRefusal(404, f"{one_line(what)} cannot be read", f"there are {', '.join(READABLE)}")
         if what in NEEDS_ID and not id:
-            raise Refused(400, f"{what} of what?", "say it with ?id=")
+            raise ApiRefusal(400, f"{what} of what?", "say it with ?id=")
         return _json(await in_thread(lambda: self._reader.read(team, what, id, _visitor(request))))
 
     async def do_replay(self, request: Request) -> Response:
@@ -156,7 +160,7 @@ class WebApp:
         try:
             moment = float(_word(request, "moment"))
         except ValueError:
-            raise Refused(400, "moment is no number", "give seconds since 1970") from None
+            raise ApiRefusal(400, "moment is no number", "give seconds since 1970") from None
 
         def look() -> dict[str, Plain]:
             past = self._past(team)
@@ -181,22 +185,24 @@ class WebApp:
     async def do_deeds(self, request: Request) -> Response:
         visitor = _visitor(request)
         if not visitor.may_act:
-            raise Refused(403, "this link may only look", "a person's link comes from `atm web`")
+            raise ApiRefusal(403, "this link may only look", "a person's link comes from `atm web`")
         team, fields = await self._team(request), await _body(request)
         kind, id, deed, text = (str(fields.get(key) or "") for key in ("kind", "id", "deed", "text"))
         seen = await in_thread(lambda: self._reader.seen(team))
         offer = next((one for one in offers_of((kind, id), seen) if one.word == deed), None)
         if offer is None:
-            raise Refused(409, f"{one_line(deed)} is not offered for that now", "look at it again")
+            raise ApiRefusal(409, f"{one_line(deed)} is not offered for that now", "look at it again")
         if offer.asks and not text.strip():
-            raise Refused(400, "there is no text", offer.asks)
+            raise ApiRefusal(400, "there is no text", offer.asks)
         command = spelled(offer, seen.team)
         async with self._deeds:
             code, out, err = await in_thread(lambda: self._reader.run(words(offer, seen.team, text), visitor))
         if code != 0:
             said, _, remedy = many_lines(err or out).strip().partition("\n")
             remedy = remedy.strip().removeprefix("fix:").strip()
-            raise Refused(409, said.removeprefix("error:").strip() or "it failed", remedy, command=command, code=code)
+            raise ApiRefusal(
+                409, said.removeprefix("error:").strip() or "it failed", remedy, command=command, code=code
+            )
         return _json({"command": command, "code": code, "said": many_lines(out).strip()})
 
     # Teams.
@@ -206,10 +212,10 @@ class WebApp:
         try:
             name = check_known_name(given, "team")
         except AtmError as error:
-            raise Refused(404, str(error), error.remedy) from None
+            raise ApiRefusal(404, str(error), error.remedy) from None
         found: str | None = await in_thread(lambda: self._reader.session.room.rosters.find(name))
         if found is None:
-            raise Refused(404, f"there is no team {one_line(name)}", "see the list of teams")
+            raise ApiRefusal(404, f"there is no team {one_line(name)}", "see the list of teams")
         return found
 
     async def _stream(self, request: Request) -> TeamStream:
@@ -221,20 +227,12 @@ class WebApp:
             self._streams[team] = TeamStream(reader.session.layout, team, lambda: reader.whole(team), self._run)
         return self._streams[team]
 
-    @contextlib.contextmanager
-    def _count(self) -> Any:
-        self._open += 1
-        try:
-            yield
-        finally:
-            self._open -= 1
-
 
 def _guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
     async def guarded(request: Request) -> Response:
         try:
             return await answer(request)
-        except Refused as refused:
+        except ApiRefusal as refused:
             return _json(refused.fields, refused.status)
         except AtmError as error:
             return _json({"error": str(error), "remedy": error.remedy}, 409)
@@ -262,11 +260,11 @@ async def _body(request: Request) -> dict[str, Plain]:
     async for part in request.stream():
         data += part
         if len(data) > LARGEST_BODY:
-            raise Refused(413, "that is too long", f"at most {LARGEST_BODY:,} bytes")
+            raise ApiRefusal(413, "that is too long", f"at most {LARGEST_BODY:,} bytes")
     try:
         return decode_object(to_text(data))
     except NotJson:
-        raise Refused(400, "the body is no JSON object", "see /api/openapi.json") from None
+        raise ApiRefusal(400, "the body is no JSON object", "see /api/openapi.json") from None
 
 
 def _json(fields: dict[str, Any], status: int = 200) -> Response:

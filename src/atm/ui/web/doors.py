@@ -55,7 +55,7 @@ class Doors:
 
     def invite(self, visitor: Visitor) -> str:
         """A key for one entry. Of too many that nobody used the oldest goes."""
-        key, now = self._secret(), self._clock.monotonic()
+        key, now = self._chance.new_id().replace("-", ""), self._clock.monotonic()
         self._keys = {kept: one for kept, one in self._keys.items() if one[0] > now}
         while len(self._keys) >= MOST_KEYS:
             del self._keys[next(iter(self._keys))]

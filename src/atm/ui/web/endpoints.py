@@ -87,7 +87,7 @@ SCHEMAS: dict[str, Schema] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ApiEndpoint:
     """One thing that can be asked."""
 
     name: str
@@ -104,7 +104,7 @@ class Endpoint:
 TEAM = "/api/teams/{team}"
 
 ENDPOINTS = (
-    Endpoint(
+    ApiEndpoint(
         "login",
         POST,
         "/api/login",
@@ -112,24 +112,24 @@ ENDPOINTS = (
         fields(role={"type": "string", "enum": ["human", "observer"]}, person=text()),
         body=fields(key=text()),
     ),
-    Endpoint("logout", POST, "/api/logout", "Leave: the cookie is worth nothing from now on.", OPEN),
-    Endpoint(
+    ApiEndpoint("logout", POST, "/api/logout", "Leave: the cookie is worth nothing from now on.", OPEN),
+    ApiEndpoint(
         "hello",
         GET,
         "/api/hello",
         "Who is signed in, and at which atm.",
         fields(role=text(), person=text(), version=text(), home=text()),
     ),
-    Endpoint("openapi", GET, "/api/openapi.json", "This description.", OPEN),
-    Endpoint("teams", GET, "/api/teams", "All teams in figures.", fields(teams=rows(OPEN))),
-    Endpoint(
+    ApiEndpoint("openapi", GET, "/api/openapi.json", "This description.", OPEN),
+    ApiEndpoint("teams", GET, "/api/teams", "All teams in figures.", fields(teams=rows(OPEN))),
+    ApiEndpoint(
         "team",
         GET,
         TEAM,
         "A team as a whole: its snapshot (as `atm snapshot --json` says it), and who must act first.",
         named("Team"),
     ),
-    Endpoint(
+    ApiEndpoint(
         "events",
         GET,
         f"{TEAM}/events",
@@ -140,7 +140,7 @@ ENDPOINTS = (
         query=(("after", "the version to resume after, if no Last-Event-ID is sent"),),
         kind="text/event-stream",
     ),
-    Endpoint(
+    ApiEndpoint(
         "read",
         GET,
         TEAM + "/read/{what}",
@@ -148,7 +148,7 @@ ENDPOINTS = (
         fields(command=text(), at=number(), value=ANYTHING),
         query=(("id", f"of what; for {', '.join(sorted(NEEDS_ID))}"),),
     ),
-    Endpoint(
+    ApiEndpoint(
         "offers",
         GET,
         f"{TEAM}/offers",
@@ -159,7 +159,7 @@ ENDPOINTS = (
             ("id", "which"),
         ),
     ),
-    Endpoint(
+    ApiEndpoint(
         "deeds",
         POST,
         f"{TEAM}/deeds",
@@ -167,14 +167,14 @@ ENDPOINTS = (
         fields(command=text(), code=number(), said=text()),
         body=fields(kind=text(), id=text(), deed=text(), text_=text()),
     ),
-    Endpoint(
+    ApiEndpoint(
         "replay",
         GET,
         f"{TEAM}/replay",
         "Everything that happened, for a slider over time.",
         fields(_from=number(), to=number(), marks=rows(named("Mark"))),
     ),
-    Endpoint(
+    ApiEndpoint(
         "at",
         GET,
         f"{TEAM}/at",
@@ -214,7 +214,7 @@ def openapi() -> Schema:
     }
 
 
-def _operation(one: Endpoint) -> dict[str, Plain]:
+def _operation(one: ApiEndpoint) -> dict[str, Plain]:
     said: dict[str, Plain] = {
         "operationId": one.name,
         "summary": one.about,
@@ -234,7 +234,7 @@ def _operation(one: Endpoint) -> dict[str, Plain]:
     return said
 
 
-def _parameters(one: Endpoint) -> list[Plain]:
+def _parameters(one: ApiEndpoint) -> list[Plain]:
     in_path: list[Plain] = [
         {"name": name, "in": "path", "required": True, "schema": text()}
         for name in ("team", "what")

@@ -68,8 +68,10 @@ class WebHost:
 
     async def stop(self) -> None:
         serving, self._serving = self._serving, None
+        if self._app is not None:
+            self._app.close()
         if self._server is not None:
-            self._server.should_exit = self._server.force_exit = True
+            self._server.should_exit = True
         if serving is not None:
             await asyncio.wait([serving], timeout=STOP_SECONDS)
             serving.cancel()

@@ -110,6 +110,8 @@ class PageReader:
     def read(self, team: str, what: str, id: str, visitor: Visitor) -> dict[str, Plain]:
         """With the command that says the same. Raises AtmError if there is no such thing, or it cannot be read."""
         at = self.session.room.clock.now()
+        if id.startswith("-"):
+            raise AtmError(f"there is no {what} {one_line(id)}")  # which would be an option, and no id
         own = OWN.get(what)
         if own is not None:
             with self.turn:

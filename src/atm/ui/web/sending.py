@@ -13,7 +13,6 @@ from atm.ui.web.streams import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from starlette.types import Receive, Scope, Send
 
@@ -24,7 +23,7 @@ STALL_SECONDS = 60.0
 """After which a browser that takes nothing has gone: what is sent to it lies in memory."""
 
 
-class EventStream(Response):
+class PageEvents(Response):
     """The whole first, or what came since the version that the browser knows; then every change."""
 
     media_type = "text/event-stream"
@@ -34,28 +33,42 @@ class EventStream(Response):
         stream: TeamStream,
         after: str,
         now: Callable[[], float],
-        count: Callable[[], AbstractContextManager[None]],
+        all_open: set[PageEvents],
     ) -> None:
         super().__init__(None, media_type=self.media_type)
         self._stream = stream
         self._after = after
         self._now = now
-        self._count = count
+        self._open = all_open
+        self._end = asyncio.Event()
+
+    def end(self) -> None:
+        self._end.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI calls it
         listener = self._stream.listen()
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
+        self._open.add(self)
         try:
-            with self._count():
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                sending = asyncio.ensure_future(self._send_all(listener, send))
-                leaving = asyncio.ensure_future(_left(receive))
-                await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
-                for task in (sending, leaving):
-                    task.cancel()
-                await asyncio.wait([sending, leaving])
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await self._until_over(listener, receive, send)
+            if self._end.is_set():
+                await send({"type": "http.response.body", "body": b""})
         finally:
+            self._open.discard(self)
             self._stream.leave(listener)
+
+    async def _until_over(self, listener: StreamListener, receive: Receive, send: Send) -> None:
+        """Until the browser has gone, takes nothing any more, or the page is closed."""
+        tasks = [
+            asyncio.ensure_future(one) for one in (self._send_all(listener, send), _left(receive), self._end.wait())
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     async def _send_all(self, listener: StreamListener, send: Send) -> None:
         async def say(kind: str, text: str, version: str = "") -> None:

@@ -57,7 +57,7 @@ def _list(args: Args, session: Session, room: Approvalroom, teams: list[str]) ->
     elif found:
         from atm.ui.views.tables import table
 
-        session.print("\n".join(table(HEADS, [row(one, now) for one in found])))
+        session.print("\n".join(table(HEADS, [row(one, now) for one in found], drop=(4, 2, 5))))
     else:
         session.print("Nothing waits for an answer." if not everything else "Nothing was asked for.")
     return 0 if found else NOTHING

@@ -87,15 +87,15 @@ EXPLAIN = Command(
 POLICY = Command(
     "approvals policy",
     "the rules: what is allowed, asked for, denied",
-    options=(TEAM,),
     subcommands=(TEST, EXPLAIN),
+    default="explain",
     examples=("atm approvals policy explain",),
 )
 COMMAND = Command(
     "approvals",
     "what agents ask for: list, approve, deny; and the policy",
-    options=(_MANY, TEAM),
     subcommands=(LIST, SHOW, APPROVE, DENY, ASK, REVIEW, POLICY),
+    default="list",
     examples=("atm approvals", "atm approvals show 3f", "atm approvals approve 3f"),
 )
 

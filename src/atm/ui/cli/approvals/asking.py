@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from atm.domain.approvals.calls import AgentCall
 from atm.domain.approvals.requests import APPROVED, WAITING
-from atm.domain.board.tasks import task_id
 from atm.formats.approvals.records import approval_json
 from atm.services.approvals.asking import ask, await_answer, judged, leave, use
 from atm.services.team.registry import find_team
 from atm.ui.cli.approvals.answering import NOTHING, room_of
+from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False
@@ -34,7 +34,8 @@ def run(args: Args, session: Session) -> int:
     team = find_team(session.room, session.team(args))
     call, task = call_in(args, session), args.text("task") or ""
     if task:
-        session.boardroom.tasks.read(team.name, task_id(task))  # raises if there is none
+        task = task_meant(args, session, team.name, "task")
+        session.boardroom.tasks.read(team.name, task)  # raises if there is none
     understood, verdict = judged(room, call)
     approval = ask(room, team, who, understood, verdict, task=task, minutes=args.number("minutes"))
     seconds = args.number("wait")

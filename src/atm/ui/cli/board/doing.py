@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from atm.domain.errors import UsageError
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import many_lines, one_line
@@ -17,7 +19,7 @@ from atm.ui.verbs.verb import Acting, Given
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
+    from atm.domain.team.team import Member, Team
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
     from atm.ui.verbs.verb import Done, Verb
@@ -97,12 +99,19 @@ def worker(args: Args, session: Session, team: Team) -> str:
     """Who works: a caller who says so. Ten scripts that are all nobody in particular would share one claim."""
     # Whoever names a process says whose it is; that is judged by itself, since a lead may start its teammates.
     who = session.named(args) if args.given("pid") or args.given("while") else session.identity(args)
-    if not args.given("as") and session.settings.setting("core.identity").origin == "default":
-        raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
     member = team.member(who)
+    if not args.given("as") and _is_nobody(session, member):
+        raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
     if member is None and who != HUMAN:
         session.warn(f"note: {not_in_roster(team.name, who)}")
     return member.name if member is not None else who
+
+
+def _is_nobody(session: Session, member: Member | None) -> bool:
+    """Nobody was named; or the person of this machine is meant, who is at a terminal when they work."""
+    identity = session.settings.setting("core.identity")
+    is_person = identity.is_of_the_user and (member is None or member.kind == HUMAN)
+    return identity.origin == "default" or (is_person and not sys.stdin.isatty())
 
 
 def _tell(session: Session, action: str, part: str, team: str, done: Done) -> int:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from atm.domain.board.reviews import current_reviewer
-from atm.domain.board.tasks import task_id
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
-from atm.ui.cli.board.view import card_json, checks_json, task_json
+from atm.ui.cli.board.view import card_json, checks_json, task_json, task_meant
 from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
 from atm.ui.views.board.looks import STATES, look
 from atm.ui.views.style import BOLD, DIM
-from atm.ui.views.tables import table
+from atm.ui.views.tables import laid_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +75,10 @@ def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
         ]
         for card in cards
     ]
-    head, rule, *lines = table(["Id", "State", "Priority", "Owner", "Subject", "Waits for"], rows, right=(0,))
-    shown = [style(line, *look(board.state(card)).codes) for line, card in zip(lines, cards, strict=True)]
+    heads = ["Id", "State", "Priority", "Owner", "Subject", "Waits for"]
+    head, rule, groups = laid_out(heads, rows, right=(0,), drop=(2, 5, 3))
+    colours = [look(board.state(card)).codes for card in cards]
+    shown = [style(line, *codes) for lines, codes in zip(groups, colours, strict=True) for line in lines]
     return [style(head, BOLD), rule, *shown]
 
 
@@ -107,7 +108,8 @@ def summary(board: Board) -> str:
 
 
 def _show(args: Args, session: Session) -> int:
-    team, id = list_name(session.boardroom, session.team(args)), task_id(args.need("id"))
+    team = list_name(session.boardroom, session.team(args))
+    id = task_meant(args, session, team)
     task, board = session.boardroom.tasks.read(team, id), session.boardroom.tasks.board(team)
     board.cards[task.number] = task
     reviewer = current_reviewer(task)
@@ -218,7 +220,7 @@ def _word(record: Record, key: str) -> str:
 
 def _history(args: Args, session: Session) -> int:
     team = list_name(session.boardroom, session.team(args))
-    wanted = task_id(args.need("id")) if args.given("id") else None
+    wanted = task_meant(args, session, team) if args.given("id") else None
     found, torn = session.boardroom.tasks.past(team)
     past = [one for one in found if wanted is None or one.task == wanted]
     limit = args.whole("limit")

@@ -6,7 +6,8 @@ from atm.ui.cli.arguments import MANY, NUMBER, TEAM, WHOLE, Argument, Command, O
 from atm.ui.cli.verb_options import MINE, command_of, option_of
 from atm.ui.verbs.board import table
 
-ID = Argument("id", "the task's number")
+ID = Argument("id", table.ID.help, complete="task")
+MAYBE_ID = Argument("id", table.ID.help, required=False, complete="task")
 
 IMPORT = Command(
     "tasks import",
@@ -48,7 +49,7 @@ ALLOW = Command(
 RELEASE = Command(
     "tasks release",
     "give a task back without blame",
-    arguments=(Argument("id", "the task's number", required=False),),
+    arguments=(MAYBE_ID,),
     options=(
         Option("--reason", value="TEXT", help="why"),
         Option("--silent", help="instead: take back what members hold who went silent"),
@@ -86,7 +87,7 @@ GRAPH = Command(
 HISTORY = Command(
     "tasks history",
     "everything that happened, also to tasks that are gone",
-    arguments=(Argument("id", "the task's number", required=False),),
+    arguments=(MAYBE_ID,),
     options=(Option("--limit", value="N", kind=WHOLE, help="the last so many"), TEAM),
     examples=("atm tasks history 7", "atm tasks history --limit 20 --json"),
 )
@@ -129,6 +130,7 @@ PLAN = Command(
 
 VERBS = {
     "tasks add": ("doing", command_of(table.ADD)),
+    "tasks edit": ("doing", command_of(table.EDIT)),
     "tasks import": ("adding", IMPORT),
     "tasks list": ("listing", LIST),
     "tasks show": ("listing", SHOW),

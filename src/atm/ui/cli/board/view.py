@@ -6,6 +6,7 @@ from atm.domain.board.acceptance import is_command
 from atm.domain.untrusted_text import one_line
 from atm.services.board.boardroom import list_name
 from atm.services.snapshot.tasks import task_fields
+from atm.ui.verbs.verb import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ def _check_json(session: Session, team: str, task: Task, check: Record) -> dict[
 def team_of(args: Args, session: Session) -> str:
     """The team that is meant, as it is spelled."""
     return list_name(session.boardroom, session.team(args))
+
+
+def task_meant(args: Args, session: Session, team: str, name: str = "id") -> str:
+    """The number of a task that is called by it, or by its title."""
+    return number_of(session.boardroom, team, args.need(name))
 
 
 def board_now(session: Session, team: str, task: Task) -> Board:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import UsageError
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.doing import worker
-from atm.ui.cli.board.view import report, team_of
+from atm.ui.cli.board.view import report, task_meant, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def _allow(args: Args, session: Session) -> int:
     from atm.services.board.marks import allow_checks
 
     team, who = team_of(args, session), session.identity(args)
-    task = allow_checks(session.boardroom, team, who, args.need("id"))
+    task = allow_checks(session.boardroom, team, who, task_meant(args, session, team))
     return report(session, "allow", team, task, f"the commands of #{task.id} may run as they are now")
 
 

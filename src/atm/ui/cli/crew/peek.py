@@ -48,7 +48,7 @@ def _all(session: Session, crew: Crewroom, team: str) -> int:
         rows = [{**record.facts(), "runs": runs(crew, record)} for record in records]
         session.print_json({"action": "peek", "team": team, "members": rows})
     elif records:
-        session.print("\n".join(table([*COLUMNS], _rows(session, crew, records))))
+        session.print("\n".join(table([*COLUMNS], _rows(session, crew, records), drop=(3, 1, 5))))
     else:
         session.print("atm has started no agent in this team; see `atm up --help`")
     return 0 if records else NOTHING

@@ -27,6 +27,7 @@ COMMAND = Command(
     "runtimes",
     "what agents can be run with, and what is missing",
     subcommands=(LIST, CHECK),
+    default="list",
     examples=("atm runtimes", "atm runtimes check claude"),
 )
 
@@ -43,7 +44,9 @@ def execute(args: Args, session: Session) -> int:
         found = [one for one in found if one.is_ready]
     session.tell(
         {"action": args.command.name, "runtimes": [_json(one) for one in found]},
-        "\n".join(table(["Runtime", "Version", "Hooks", "MCP", "Missing"], [_row(one) for one in found])),
+        "\n".join(
+            table(["Runtime", "Version", "Hooks", "MCP", "Missing"], [_row(one) for one in found], drop=(3, 2, 1))
+        ),
     )
     return 1 if wanted and not all(one.is_ready for one in found) else 0
 

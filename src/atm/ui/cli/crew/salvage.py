@@ -54,7 +54,7 @@ DROP = Command(
 COMMAND = Command(
     "salvage",
     "work that was saved before a worktree was taken away",
-    options=(_TEAM,),
+    default="list",
     subcommands=(LIST, SHOW, RESTORE, DROP),
     examples=("atm salvage", "atm salvage show 4f0c19", "atm salvage restore 4f0c19 --to ../rescued"),
 )
@@ -79,7 +79,7 @@ def _list(session: Session, found: list[Saved]) -> int:
         from atm.ui.views.tables import table
 
         rows = [[one.id, one.ref, _count(one), one.why] for one in found]
-        session.print("\n".join(table(["Id", "Ref", "Files", "Why"], rows, right=(2,))))
+        session.print("\n".join(table(["Id", "Ref", "Files", "Why"], rows, right=(2,), drop=(1, 2))))
     else:
         session.print("Nothing was saved in this repository.")
     return 0 if found else NOTHING

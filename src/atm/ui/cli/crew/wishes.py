@@ -11,11 +11,13 @@ from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team
+from atm.services.team.choosing import choose_team
 from atm.services.team.leading import note_lead
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
+from atm.ui.cli.choosing import whereabouts
 from atm.ui.cli.session import working_folder
 from atm.wiring.sessions import lead_here
 from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
@@ -49,15 +51,21 @@ def open_crew(session: Session) -> Crewroom:
 
 def team_for(session: Session, args: Args, named: str = "") -> tuple[str, bool]:
     """The team that is meant, and whether it was made just now. Without any word it has the folder's name."""
-    wanted = args.text("team") or named or session.settings.text("core.default_team")
-    if not wanted:
-        teams = [name for name in session.room.rosters.teams() if not name.startswith("session-")]
-        wanted = teams[0] if len(teams) == 1 else name_of_folder(working_folder()) if not teams else session.team(args)
+    wanted = args.text("team") or named or session.settings.text("core.default_team") or _team_here(session)
     try:
         return find_team(session.room, wanted).name, False
     except NoSuchTeam:
         create_team(session.room, check_new_name(wanted, "team"))
         return wanted, True
+
+
+def _team_here(session: Session) -> str:
+    """The one that can be told from here; else one of this folder's name."""
+    try:
+        session.choice = choose_team(session.room, whereabouts(session))
+    except NoSuchTeam:
+        return name_of_folder(session.settings.root)
+    return session.choice.team
 
 
 def check_may_start(session: Session, crew: Crewroom, team: str) -> None:

@@ -58,6 +58,7 @@ COMMAND = Command(
             examples=("atm daemon events --kind message",),
         ),
     ),
+    default="status",
     examples=("atm daemon start", "atm daemon status"),
 )
 
@@ -65,7 +66,6 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     verb = args.command.word
     return {
-        "daemon": _status,
         "start": _start,
         "stop": _stop,
         "restart": _restart,
@@ -170,10 +170,10 @@ def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
     ]
     lines += [f"  ! {one_line(str(problem))}" for problem in _listed(facts.get("problems"))]
     rows = [_loop_row(loop) for loop in _listed(facts.get("loops")) if isinstance(loop, dict)]
-    lines += ["", *table(["loop", "state", "every", "rounds", "did", "last", "trouble"], rows)]
+    lines += ["", *table(["loop", "state", "every", "rounds", "did", "last", "trouble"], rows, drop=(4, 2, 3, 5))]
     plugins = [_plugin_row(plugin) for plugin in _listed(facts.get("plugins")) if isinstance(plugin, dict)]
     if plugins:
-        lines += ["", *table(["plugin", "place", "state", "restarts", "trouble"], plugins)]
+        lines += ["", *table(["plugin", "place", "state", "restarts", "trouble"], plugins, drop=(1, 3))]
     return lines
 
 

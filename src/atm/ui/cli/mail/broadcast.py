@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.mail.send import KIND, TYPE, URGENCY, send_to_everybody
+from atm.ui.cli.mail.send import KIND, SENDER, TYPE, URGENCY, send_to_everybody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ COMMAND = Command(
         Option("--stdin", help="read the text from standard input"),
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
-        Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        SENDER,
         KIND,
         *TYPE,
         *URGENCY,

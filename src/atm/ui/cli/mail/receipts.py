@@ -72,7 +72,7 @@ def _show_waiting(session: Session, teams: list[str]) -> int:
             for one in waiting
         ]
         heads = ["id", "waits for", "from", "sent", "told"]
-        session.print("\n".join(table(heads, [[one_line(cell) for cell in row] for row in cells])))
+        session.print("\n".join(table(heads, cells, drop=(3, 2))))
     else:
         session.print("nothing waits for an acknowledgement")
     return 0 if waiting else 3

@@ -90,7 +90,7 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     flagged = args.text(f"{which}_team")
     if flagged and named and not same_name(flagged, named):
         raise UsageError(f"{given!r} names one team and --{which}-team another", "leave one of them out")
-    team = flagged or named or session.home_team()
+    team = flagged or named or args.text("team") or session.home_team()
     if not team:
         raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")
     from atm.services.mail.mailroom import find_addressee, find_recipient

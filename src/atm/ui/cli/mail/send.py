@@ -23,6 +23,9 @@ URGENCY = (
     Option("--ack-within", value="MINUTES", kind=NUMBER, help="the time for that (default: delivery.ack_minutes)"),
 )
 
+SENDER = Option(
+    "--from", "--as", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"
+)
 KIND = Option("--kind", value="KIND", choices=INTENTS, help="what it is meant as (default: info)")
 
 TYPE = (
@@ -45,7 +48,7 @@ COMMAND = Command(
         Option("--stdin", help="read the text from standard input"),
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
-        Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        SENDER,
         KIND,
         *TYPE,
         Option("--reply-to", value="ID", help="the message that this one answers"),
@@ -110,10 +113,10 @@ def _team_of_all(args: Args, session: Session, given: str) -> str:
 def write_letter(args: Args, session: Session, team: str, agent: str) -> Draft:
     """The sender, the text and the tag for a recipient who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
-    home = session.home_team()
-    if home is not None and not same_name(home, team):
-        from atm.services.mail.mailroom import sender_address
+    from atm.services.mail.mailroom import home_of, sender_address
 
+    home = session.home_team() or home_of(session.room, sender, team)
+    if home is not None and not same_name(home, team):
         sender = sender_address(session.room, sender, home, team)
     action = args.text("offline_action")
     letter = Draft(

@@ -37,6 +37,7 @@ COMMAND = Command(
     "spool",
     "messages that wait for delivery",
     subcommands=(LIST, RETRY, DROP),
+    default="list",
     examples=("atm spool", "atm spool retry --failed"),
 )
 
@@ -46,8 +47,12 @@ def execute(args: Args, session: Session) -> int:
     return verbs.get(args.command.name, _list)(args, session)
 
 
-def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
-    waiting, failed = session.room.spool.pending(), session.room.spool.failed()
+def _of(args: Args, found: list[Spooled]) -> list[Spooled]:
+    return [one for one in found if args.may_mean(one.entry.team)]
+
+
+def _list(args: Args, session: Session) -> int:
+    waiting, failed = _of(args, session.room.spool.pending()), _of(args, session.room.spool.failed())
     if session.as_json:
         session.print_json(
             {
@@ -66,7 +71,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
             session.print("Nothing waits.")
         return 0
     rows = [_row(session, "pending", one) for one in waiting] + [_row(session, "failed", one) for one in failed]
-    session.print("\n".join(table(["Id", "To", "State", "Tries", "Since", "Reason"], rows, right=(3,))))
+    session.print("\n".join(table(["Id", "To", "State", "Tries", "Since", "Reason"], rows, right=(3,), drop=(3, 4))))
     return 0
 
 
@@ -99,7 +104,7 @@ def _as_json(one: Spooled) -> dict[str, object]:
 
 def _retry(args: Args, session: Session) -> int:
     if args.flag("failed"):
-        for one in session.room.spool.failed():
+        for one in _of(args, session.room.spool.failed()):
             one.entry.tries, one.entry.next_attempt = 0, 0.0
             session.room.spool.revive(one)
     done = drain(session.room, everything=True)
@@ -119,7 +124,11 @@ def _drop(args: Args, session: Session) -> int:
         session.print_json({"action": "spool-drop", "dry_run": not doing, "dropped": [_as_json(one) for one in meant]})
         return 0
     rows = [_row(session, "dropped" if doing else "would drop", one) for one in meant]
-    session.print("\n".join(table(["Id", "To", "", "Tries", "Since", "Reason"], rows)) if rows else "Nothing to drop.")
+    session.print(
+        "\n".join(table(["Id", "To", "", "Tries", "Since", "Reason"], rows, drop=(3, 4)))
+        if rows
+        else "Nothing to drop."
+    )
     if rows and not doing:
         session.print("\n  nothing was changed; add --yes to do it")
     return 0
@@ -128,12 +137,11 @@ def _drop(args: Args, session: Session) -> int:
 def _meant(args: Args, session: Session) -> list[Spooled]:
     id = args.text("message_id")
     if args.flag("all_failed"):
-        return session.room.spool.failed()
+        return _of(args, session.room.spool.failed())
     if not id:
         raise UsageError("which message?", "give an id, or --all-failed")
-    found = [
-        s for s in [*session.room.spool.pending(), *session.room.spool.failed()] if s.entry.message_id.startswith(id)
-    ]
+    spooled = _of(args, [*session.room.spool.pending(), *session.room.spool.failed()])
+    found = [s for s in spooled if s.entry.message_id.startswith(id)]
     if not found:
         raise NoSuchMessage(f"no spooled message begins with {id!r}", "see `atm spool list`")
     if len({s.entry.message_id for s in found}) > 1:

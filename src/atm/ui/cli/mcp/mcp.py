@@ -28,6 +28,7 @@ _ROLE = Option(
 TOKEN = Command(
     "mcp token",
     "tokens for `atm mcp --http`: new, list, revoke",
+    default="list",
     subcommands=(
         Command(
             "mcp token new",

@@ -48,8 +48,8 @@ def _revoke(args: Args, session: Session) -> int:
     return 0
 
 
-def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
-    tokens = build_access_tokens(session.layout).all()
+def _list(args: Args, session: Session) -> int:
+    tokens = [token for token in build_access_tokens(session.layout).all() if args.may_mean(token.team)]
     if session.as_json:
         session.print_json({"tokens": [_facts(token) for token in tokens]})
         return 0
@@ -68,7 +68,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of e
         ]
         for token in tokens
     ]
-    session.print("\n".join(table(["id", "for", "at most", "made"], rows)))
+    session.print("\n".join(table(["id", "for", "at most", "made"], rows, drop=(3, 2))))
     return 0
 
 

@@ -15,6 +15,7 @@ from atm.services.merges.radar import Radar
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
 from atm.ui.views.merges import collision_line, item_lines, queue_table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 NOTHING, FLAGGED = 3, 2
-_TASK = Argument("task", "the number of the task")
+_TASK = Argument("task", "the number or the title of the task", complete="task")
 
 LIST = Command(
     "merge queue",
@@ -91,7 +92,7 @@ COMMAND = Command(
     "merge",
     "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
     text="The branch is atm/result/TEAM unless a run was told another (--into).",
-    options=(TEAM,),
+    default="queue",
     subcommands=(LIST, SHOW, RETRY, SKIP, RESOLVE, WORK, RADAR),
     examples=("atm merge", "atm merge resolve 3", "atm merge retry 3"),
 )
@@ -129,7 +130,7 @@ def _target(room: Mergeroom, queue: MergeQueue) -> dict[str, object]:
 
 def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     queue = look(room, team, working_folder())
-    item = find_item(queue, args.need("task"))
+    item = find_item(queue, task_meant(args, session, team, "task"))
     said: dict[str, object] = {
         "action": "merge show",
         "team": team,
@@ -148,7 +149,7 @@ def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "merge work")
     with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), args.need("task"))
+        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
         item = hand.retry()
     return _tell(session, room, hand.queue, item, "merge retry")
 
@@ -157,7 +158,7 @@ def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "leave work out")
     reason = args.need("reason")
     with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), args.need("task"))
+        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
         item = hand.skip(reason)
     said: dict[str, object] = {
         "action": "merge skip",
@@ -172,7 +173,7 @@ def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "resolve a conflict")
     with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), args.need("task"))
+        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
         if args.flag("done"):
             item, left = hand.done()
             return _not_yet(session, hand.queue, item, left) or _tell(session, room, hand.queue, item, "merge resolve")

@@ -60,12 +60,12 @@ NEW = Command(
 COMMAND = Command(
     "plugins",
     "what the daemon can do more: list, enable, write your own",
+    default="list",
     subcommands=(LIST, INFO, ENABLE, DISABLE, LOGS, NEW),
     examples=("atm plugins", "atm plugins enable digest", "atm plugins new greeter"),
 )
 
 MODULES = {
-    "plugins": "showing",
     "plugins list": "showing",
     "plugins info": "showing",
     "plugins logs": "showing",

@@ -99,7 +99,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
         session.warn(f"Warning: {problem}")
     style = Style(session)
     rows = [row for name in seen.names for row in _rows(seen, name)]
-    session.print("\n".join(table(["Plugin", "Enabled in", "State", "Restarts", ""], rows, right=(3,))))
+    session.print("\n".join(table(["Plugin", "Enabled in", "State", "Restarts", ""], rows, right=(3,), drop=(3, 1))))
     if seen.states is None:
         session.print(style(f"\n  {NO_DAEMON if find_daemon(session.layout) is None else NO_ANSWER}", DIM))
     return 0
@@ -193,4 +193,4 @@ def _logs(args: Args, session: Session) -> int:
     return show_log(args, session)
 
 
-VERBS = {"plugins": _list, "plugins list": _list, "plugins info": _info, "plugins logs": _logs}
+VERBS = {"plugins list": _list, "plugins info": _info, "plugins logs": _logs}

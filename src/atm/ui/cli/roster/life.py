@@ -8,6 +8,7 @@ from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team
 from atm.services.team.lifecycle import advance, standing
 from atm.services.team.registry import find_team
+from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.roster.joining import HeldTasks
 
 TYPE_CHECKING = False
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 def _create(args: Args, session: Session) -> int:
     team = args.need("team")
     made = create_team(session.room, team, description=args.text("description") or "", lead=args.text("lead"))
-    words = f"created team {team}" if made else f"team {team} exists already"
-    session.tell({"action": "create", "team": team, "created": made}, one_line(words))
+    person = enrol_person(session, team) if made else None
+    words = [f"created team {team}" if made else f"team {team} exists already"]
+    words += person.in_words if person is not None else []
+    result: dict[str, object] = {"action": "create", "team": team, "created": made}
+    session.tell({**result, "you": person.name if person else None}, "\n".join(map(one_line, words)))
     return 0
 
 

@@ -45,5 +45,5 @@ def execute(args: Args, session: Session) -> int:
     if not rows:
         session.print(f"Team {team.name} has no members: atm teams add-member {shell_words(team.name)} NAME")
         return 0
-    session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows)))
+    session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows, drop=(2, 3, 1))))
     return 0

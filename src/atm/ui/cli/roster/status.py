@@ -103,7 +103,7 @@ def _show(
         )
     session.print("")
     session.print(
-        "\n".join(table(["Agent", "Type", "State", "Liveness", "Unread", "Latest"], rows, right=(4,)))
+        "\n".join(table(["Agent", "Type", "State", "Liveness", "Unread", "Latest"], rows, right=(4,), drop=(1, 5)))
         if rows
         else "  no members yet"
     )

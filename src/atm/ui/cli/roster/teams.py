@@ -175,6 +175,7 @@ COMMAND = Command(
         *(LIST, SHOW, CREATE, STATE, JOIN, LEAVE, ADD, UPDATE, REMOVE),
         *(BACKUP, RESTORE, CLEANUP, ARCHIVE, DELETE),
     ),
+    default="list",
     examples=("atm teams", "atm teams create backend", "atm teams add-member backend bob", "atm teams show backend"),
 )
 
@@ -220,7 +221,7 @@ def _changes_something(args: Args, verb: str) -> bool:
 
 
 def execute(args: Args, session: Session) -> int:
-    verb = args.command.word if args.command is not COMMAND else "list"
+    verb = args.command.word
     if verb in DECIDED_BY_BOSSES and _changes_something(args, verb):
         _check_standing(args, session, verb)
     home = next(name for name, verbs in HOMES.items() if verb in verbs)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NO_TASKS = {"pending": 0, "in_progress": 0, "completed": 0}
 
 
-def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
+def _list(args: Args, session: Session) -> int:
     teams, broken = [], []
-    for name in session.room.rosters.teams():
+    for name in filter(args.may_mean, session.room.rosters.teams()):
         try:
             teams.append(session.room.rosters.load(name))
         except AtmError as error:
@@ -113,7 +113,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
         state, liveness = state_words(activity(room, team, member))
         rows.append([member.name, "lead" if team.is_lead(member.name) else member.kind, state, liveness, unread])
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
-    session.print("\n".join(table(heads, rows, right=(4,))) if rows else "  no members yet")
+    session.print("\n".join(table(heads, rows, right=(4,), drop=(2, 1))) if rows else "  no members yet")
     states = {**NO_TASKS, **session.boardroom.tasks.board(team.name).counts()}
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     session.print(f"\n  tasks: {counts}; {tasks.open} open")

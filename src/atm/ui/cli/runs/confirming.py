@@ -83,7 +83,7 @@ def _plan_lines(made: Prepared, tasks: list[PlannedTask]) -> list[str]:
         [f"#{one.id}", one_line(one.subject), ", ".join(f"#{other}" for other in one.depends_on), ", ".join(one.files)]
         for one in tasks
     ]
-    return [*lines, "", *table(["Task", "What", "After", "Files"], rows)] if rows else lines
+    return [*lines, "", *table(["Task", "What", "After", "Files"], rows, drop=(3,))] if rows else lines
 
 
 # A person's yes.

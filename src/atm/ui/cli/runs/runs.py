@@ -36,7 +36,13 @@ CLEAN = Command(
     options=(Option("--yes", "-y", help="yes, remove them"), TEAM),
     examples=("atm runs clean 20261117-09 --yes",),
 )
-COMMAND = Command("runs", "runs of a team: list, show, clean", subcommands=(LIST, SHOW, CLEAN), examples=("atm runs",))
+COMMAND = Command(
+    "runs",
+    "runs of a team: list, show, clean",
+    subcommands=(LIST, SHOW, CLEAN),
+    default="list",
+    examples=("atm runs",),
+)
 
 
 def execute(args: Args, session: Session) -> int:
@@ -59,7 +65,11 @@ def _list(args: Args, session: Session) -> int:
         ]
         for row in rows
     ]
-    words = "\n".join(table(["Run", "State", "Done", "Time", "Goal"], cells)) if rows else "this team has had no run"
+    words = (
+        "\n".join(table(["Run", "State", "Done", "Time", "Goal"], cells, drop=(3, 4)))
+        if rows
+        else "this team has had no run"
+    )
     session.tell({"action": "runs list", "team": team, "runs": rows}, words)
     return 0 if rows else NOTHING
 

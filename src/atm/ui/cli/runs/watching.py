@@ -12,7 +12,8 @@ from atm.services.runs.looping import RunLoop
 from atm.ui.cli.main import BY_SIGNAL
 from atm.ui.cli.render import Style
 from atm.ui.cli.runs.waiting import wait_for
-from atm.ui.views.runs import cut, event_line, progress, summary
+from atm.ui.views.fitting import cut
+from atm.ui.views.runs import event_line, progress, summary
 from atm.wiring.files import interruptions
 from atm.wiring.runs import RunNews
 

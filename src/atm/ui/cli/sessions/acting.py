@@ -14,6 +14,7 @@ from atm.services.sessions.reassigning import reassign
 from atm.services.team.lifecycle import walk
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
+from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 from atm.ui.cli.sessions.desk import open_desk, team_named
 
@@ -63,7 +64,9 @@ def _reassign(args: Args, session: Session) -> int:
     desk = open_desk(args, session, team)
     check_roster(session.room, team, "hand a task over")
     by = session.identity(args) if args.text("as") else find_team(session.room, team).lead
-    done = reassign(desk, team, args.need("task"), args.need("member"), by, force=args.flag("force"))
+    done = reassign(
+        desk, team, task_meant(args, session, team, "task"), args.need("member"), by, force=args.flag("force")
+    )
     for warning in done.warnings:
         session.warn(f"Warning: {warning}")
     kept = done.inherited

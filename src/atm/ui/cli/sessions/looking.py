@@ -25,7 +25,7 @@ NOTHING = 3
 
 def run(args: Args, session: Session) -> int:
     desk = open_desk(args, session)
-    if args.command.name in ("session", "session list"):
+    if args.command.name == "session list":
         return _list(args, session, desk)
     team = team_named(args, desk)
     return {"session show": _show, "session review": _review, "session history": _history}[args.command.name](
@@ -34,12 +34,12 @@ def run(args: Args, session: Session) -> int:
 
 
 def _list(args: Args, session: Session, desk: SessionRoom) -> int:
-    found = list_teams(desk, all=args.flag("all"))
+    found = [one for one in list_teams(desk, all=args.flag("all")) if args.may_mean(one.team)]
     if session.as_json:
         session.print_json({"action": "session list", "teams": [_line_json(one) for one in found]})
     elif found:
         rows = [_line_cells(session, one) for one in found]
-        session.print("\n".join(table(["Team", "Status", "Lead", "Last seen", "Online"], rows)))
+        session.print("\n".join(table(["Team", "Status", "Lead", "Last seen", "Online"], rows, drop=(2, 4))))
         dormant = next((one.team for one in found if one.is_dormant), "")
         if dormant:
             session.print(f"\nresume one: atm session resume {shell_words(dormant)}")

@@ -123,10 +123,11 @@ COMMAND = Command(
         *(LIST, SHOW, PROBE, RESUME, TAKEOVER, REVIEW, HISTORY, CHECKPOINT, REASSIGN, SHUTDOWN, ABORT),
         CONSOLIDATE,
     ),
+    default="list",
     examples=("atm session", "atm session resume backend", "atm session consolidate backend"),
 )
 
-LOOKING = ("session", "session list", "session show", "session review", "session history")
+LOOKING = ("session list", "session show", "session review", "session history")
 ATTACHING = ("session probe", "session resume", "session takeover")
 
 

@@ -162,7 +162,11 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
         ]
         for one in view.members
     ]
-    lines = table(["Member", "Status", "Liveness", "Known by", "Task", "Session"], rows) if rows else ["no members"]
+    lines = (
+        table(["Member", "Status", "Liveness", "Known by", "Task", "Session"], rows, drop=(3, 5, 1))
+        if rows
+        else ["no members"]
+    )
     lines += [_saved_words(one) for one in found.checkpoints.values() if one.salvage or one.command] if found else []
     progress = view.progress
     eta = f", about {ago(progress.eta).removesuffix(' ago')} left" if progress.eta else ""

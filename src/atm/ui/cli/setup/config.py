@@ -45,6 +45,7 @@ COMMAND = Command(
     "show and change settings",
     text="Highest first: flags, environment, the ATM_CONFIG file, the repository's .atm.toml, your own file, defaults.",
     subcommands=(LIST, GET, SET),
+    default="list",
     examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
 )
 
@@ -71,7 +72,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
         )
         return 0
     rows = [[key, _shown(setting.value), _origin(session, key, setting)] for key, setting in all_of_them.items()]
-    session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
+    session.print("\n".join(table(["Setting", "Value", "Origin"], rows, drop=(2,))))
     session.print("")
     for name, value in _context_lines(context):
         session.print(f"  {name:<12} {one_line(value)}")
@@ -154,10 +155,19 @@ def _set(args: Args, session: Session) -> int:
         settings_module.read_file(path)  # an error here names the line; we never write over it
     from atm.ui.cli.setup.consent import change_file
 
-    change_file(session, path, lambda text: _with_setting(text, path, key, value), is_repos=args.flag("repo"))
+    change_file(session, path, lambda text: with_setting(text, path, key, value), is_repos=args.flag("repo"))
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
     session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0
+
+
+def set_own(session: Session, key: str, value: Value) -> str:
+    """Set one of the user's own settings on the way; the file that holds it."""
+    from atm.ui.cli.setup.consent import change_file
+
+    path = _own_file(session)
+    change_file(session, path, lambda text: with_setting(text, path, key, value), is_repos=False)
+    return path
 
 
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
@@ -177,6 +187,10 @@ def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
 def _file(args: Args, session: Session) -> str:
     if args.flag("repo"):
         return session.settings.repo_file or f"{session.settings.root}/.atm.toml"
+    return _own_file(session)
+
+
+def _own_file(session: Session) -> str:
     named = session.environment.get("ATM_CONFIG")
     return os.path.abspath(named) if named else session.layout.settings
 
@@ -211,7 +225,7 @@ def _path_of(key: str) -> list[str]:
     return [section, plugin, inner]
 
 
-def _with_setting(text: str, path: str, key: str, value: Value) -> str:
+def with_setting(text: str, path: str, key: str, value: Value) -> str:
     """The file's text with one key set; comments and everything else stay."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError

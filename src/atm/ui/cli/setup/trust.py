@@ -72,7 +72,7 @@ def _list(session: Session) -> int:
         session.print("nothing is trusted yet; look at a repository's settings with `atm trust --show`")
         return 0
     rows_shown = [[one_line(one.file), STATES[state], one_line(one.by), one_line(one.at)] for one, state in listed]
-    session.print("\n".join(table(["file", "state", "by", "since"], rows_shown)))
+    session.print("\n".join(table(["file", "state", "by", "since"], rows_shown, drop=(2, 3))))
     return 0
 
 

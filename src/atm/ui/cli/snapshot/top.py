@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import UsageError
+from atm.domain.errors import NoSuchTeam, UsageError
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 
 TYPE_CHECKING = False
@@ -49,8 +49,13 @@ def _team(args: Args, session: Session) -> str:
     """The team that is meant; empty if there are several, or none: then the screen lets one choose."""
     if args.text("team") or session.home_team():
         return session.team(args)
-    teams = session.room.rosters.teams()
-    return teams[0] if len(teams) == 1 else ""
+    from atm.services.team.choosing import choose_team
+    from atm.ui.cli.choosing import whereabouts
+
+    try:
+        return choose_team(session.room, whereabouts(session)).team
+    except NoSuchTeam:
+        return ""
 
 
 def build_reader(session: Session) -> TeamReader:

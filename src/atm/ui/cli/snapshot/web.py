@@ -48,7 +48,9 @@ def execute(args: Args, session: Session) -> int:
     invited = _ask(session, "web-invite", _who(session, args, role))
     url = f"{invited['url']}"
     if team:
-        url = url.replace("/login#", f"/login?team={team}#", 1)
+        from urllib.parse import quote
+
+        url = url.replace("/login#", f"/login?team={quote(team, safe='')}#", 1)
     is_opened = _can_open(args, session) and _show(url)
     said = "a browser opens it" if is_opened else "open it in a browser; it works once"
     looks_only = ", and may only look" if role == "observer" else ""

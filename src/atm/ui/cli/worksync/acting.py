@@ -19,6 +19,7 @@ from atm.services.worksync.reports import judge_or_note
 from atm.services.worksync.rounds import run_round
 from atm.ui.cli.worksync.showing import local_clock, member_named
 from atm.ui.cli.worksync.sync import open_plane
+from atm.ui.verbs.verb import number_of
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def report(args: Args, session: Session) -> int:
     syncroom, team = open_plane(args, session)
     if not args.text("fingerprint"):
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
-    arguments = _arguments(args, session)
+    arguments = _arguments(args, session, team.name)
     trusted = _known_author(session, syncroom)
     ask = partial(judge_report, session.layout, team.name, arguments, trusted)
     answer = judge_or_note(syncroom, team.name, arguments, trusted, ask)
@@ -46,13 +47,13 @@ def report(args: Args, session: Session) -> int:
     return 0 if answer["ok"] is True else 1
 
 
-def _arguments(args: Args, session: Session) -> dict[str, Plain]:
+def _arguments(args: Args, session: Session, team: str) -> dict[str, Plain]:
     given: dict[str, Plain] = {
         "from": session.identity(args),
         "agendaFingerprint": args.text("fingerprint"),
         "reportToken": args.text("token"),
         "state": args.text("state"),
-        "taskIds": [*args.many("task")] or None,
+        "taskIds": [number_of(session.boardroom, team, said) for said in args.many("task")] or None,
         "blockerCommentId": args.text("blocker_comment"),
         "note": args.text("note"),
     }

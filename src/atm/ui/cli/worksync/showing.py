@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from atm.domain.names import same_name
@@ -14,6 +15,7 @@ from atm.services.worksync.nudges import readiness
 from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.views.ages import ago
+from atm.ui.views.style import terminal_columns
 from atm.ui.views.tables import table
 
 if TYPE_CHECKING:
@@ -54,7 +56,13 @@ def status_table(found: list[View], now: float) -> list[str]:
 def wrapped(text: str) -> list[str]:
     from textwrap import wrap
 
-    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return wrap(
+        text,
+        min(WIDTH, terminal_columns(sys.stdout) or WIDTH),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
 
 
 def local_clock(at: float) -> str:
@@ -136,7 +144,11 @@ def _figures(found: dict[str, Plain]) -> list[str]:
             more = ("invalidReportCount", "suppressedBusyCount", "wouldNudgeCount")
             rows.append([str(one["member"]), *(str(figures.get(key, 0)) for key in (*keys, *more))])
     heads = ["Member", "Looks", "Changes", "Accepted", "Too late", "Refused", "Busy", "Needs"]
-    return ["", *table(heads, rows, right=range(1, 8))] if rows else ["", "Nobody has been looked at yet."]
+    return (
+        ["", *table(heads, rows, right=range(1, 8), drop=(6, 1, 2, 5))]
+        if rows
+        else ["", "Nobody has been looked at yet."]
+    )
 
 
 def show_diagnosis(args: Args, session: Session) -> int:
@@ -184,7 +196,6 @@ def _refs(ids: object) -> str:
 
 
 VERBS = {
-    "sync": status,
     "sync status": status,
     "sync agenda": agenda,
     "sync metrics": show_metrics,

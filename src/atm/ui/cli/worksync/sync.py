@@ -99,12 +99,12 @@ WATCH = Command(
 COMMAND = Command(
     "sync",
     "does each member know its current work: status, agenda, report",
+    default="status",
     subcommands=(STATUS, AGENDA, REPORT, DIAGNOSE, METRICS, NUDGE, WATCH),
     examples=("atm sync", "atm sync agenda", "atm sync metrics"),
 )
 
 MODULES = {
-    "sync": "showing",
     "sync status": "showing",
     "sync agenda": "showing",
     "sync diagnose": "showing",

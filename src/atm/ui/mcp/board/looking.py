@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.board.tasks import PRIORITIES, task_id
+from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import same_name
 from atm.services.board.boardroom import list_name
@@ -15,6 +15,7 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, many, takes, text, whole
 from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import NOTICE, body, piece
+from atm.ui.verbs.verb import number_of
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node
 from atm.ui.views.board.looks import STATES
@@ -83,7 +84,8 @@ def _wanted(board: Board, meant: Callable[[str], str], given: Given) -> list[Car
 
 
 def _show(caller: Caller, given: Given) -> dict[str, Plain]:
-    team, id, part = board_name(caller), task_id(given.text("id")), given.text("part")
+    team, part = board_name(caller), given.text("part")
+    id = number_of(caller.boardroom, team, given.text("id"))
     if part == HISTORY:
         found = _past(caller, id, given.whole("offset"), MOST_EVENTS)
         if not found[0]:  # of one that is gone there is still a past

@@ -33,6 +33,17 @@ def asked_role(settings: Settings, claimed: str) -> str:
     return claimed
 
 
+def is_the_persons(settings: Settings, team: Team | None, claimed: str) -> bool:
+    """
+    The user's own file names who sits at this machine, since they made a team. An agent that nobody named is not that
+    person; it is whom the file names if the roster calls that one an agent, or if the launcher says `human`.
+    """
+    if claimed == HUMAN or not settings.setting("core.identity").is_of_the_user:
+        return False
+    name = settings.text("core.identity")
+    return team is None or team.member(name) is None or is_human(team, name)
+
+
 def allowed_role(team: Team | None, name: str, asked: str) -> str:
     """The role that was asked for, but never more than the roster allows; without a wish, what the roster says."""
     if team is None or not name or asked == OBSERVER:

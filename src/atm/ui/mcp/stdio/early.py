@@ -52,14 +52,15 @@ def early_words(layout: Layout, claim: IdentityClaim) -> EarlyWords | None:
 def _likely_role(layout: Layout, claim: IdentityClaim) -> str:
     """As `identity.admit` decides it, without asking whose process this is."""
     from atm import config
-    from atm.ui.mcp.serving.roles import asked_role, launched_with
+    from atm.services.team.choosing import only_team
+    from atm.ui.mcp.serving.roles import asked_role, is_the_persons, launched_with
     from atm.wiring.mail import build_room
 
     settings = config.load(layout, launched_with(claim), claim.folder or "/", {})
-    is_named = settings.setting("core.identity").origin != "default"
-    rosters, name = build_room(layout, settings).rosters, settings.text("core.default_team")
-    teams = [name] if name else rosters.teams()
-    spelled = rosters.find(teams[0]) if len(teams) == 1 else None
+    room = build_room(layout, settings)
+    rosters, name = room.rosters, settings.text("core.default_team") or only_team(room)
+    spelled = rosters.find(name) if name else None
     team: Team | None = rosters.load(spelled) if spelled is not None else None
+    is_named = settings.setting("core.identity").origin != "default" and not is_the_persons(settings, team, claim.role)
     member = settings.text("core.identity") if is_named else ""
     return allowed_role(team, member, asked_role(settings, claim.role))

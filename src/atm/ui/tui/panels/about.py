@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from atm.ui.tui.lines import BOLD, DIM, PLAIN, cut, ends, text, wrapped
+from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
+from atm.ui.views.fitting import cut
 from atm.ui.views.team.signs import YOU, sign, vendor
 from atm.ui.views.team.spans import left, since, span
 

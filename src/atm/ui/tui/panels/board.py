@@ -7,11 +7,12 @@ from functools import partial
 from atm.domain.board.schedule import waves
 from atm.ui.faces.view_names import BOARD, TABS
 from atm.ui.tui.filtering import fits
-from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, cut, fitted, padded, text, wrapped
+from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, fitted, padded, text, wrapped
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node
+from atm.ui.views.fitting import cut
 from atm.ui.views.team.attention import strip
 from atm.ui.views.team.signs import sign
 

@@ -6,8 +6,9 @@ from functools import partial
 
 from atm.domain.mail.receipts import JOURNEY
 from atm.ui.tui.filtering import fits
-from atm.ui.tui.lines import BOLD, DIM, PLAIN, cut, ends, padded, text, wrapped
+from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, wrapped
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
+from atm.ui.views.fitting import cut
 from atm.ui.views.team.signs import PROVEN
 from atm.ui.views.team.spans import clock, since, span
 

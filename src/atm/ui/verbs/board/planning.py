@@ -1,4 +1,4 @@
-"""Add, split, depend."""
+"""Add, edit, split, depend."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
 from atm.domain.errors import NotAllowed, UsageError
 from atm.services.board import planning
+from atm.services.board.importing import edit
 from atm.services.board.new_tasks import NewTask
 from atm.ui.verbs.verb import Done, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Record
+    from atm.domain.plain import Plain, Record
     from atm.ui.verbs.verb import Acting, Does, Given
 
 CHECKS = {"accept_commands": COMMAND, "accept_tests": TESTS, "accept_files": FILE, "accept_commits": COMMIT}
@@ -72,7 +73,7 @@ def _split(acting: Acting, given: Given) -> Done:
 
 
 def _depend(acting: Acting, given: Given) -> Done:
-    on, off = _named(given.texts("on")), _named(given.texts("off"))
+    on, off = ([acting.meant(one) for one in _named(given.texts(key))] for key in ("on", "off"))
     if not on and not off:
         raise UsageError(
             "neither on nor off was given", "say what it shall wait for (--on ID), or not any more (--off ID)"
@@ -82,4 +83,22 @@ def _depend(acting: Acting, given: Given) -> Done:
     return Done(task, words, details={"blocked_by_open": [*waits_for]})
 
 
-DOES: dict[str, Does] = {"board_add": _add, "board_split": _split, "board_depend": _depend}
+def _edit(acting: Acting, given: Given) -> Done:
+    wants: dict[str, Plain] = {key: given.text(key) for key in ("subject", "description", "priority") if given.has(key)}
+    said = given.with_values({key: [*filter(None, given.texts(key))] for key in ("files", *CHECKS) if given.has(key)})
+    if given.has("files"):
+        wants["files"] = [*said.texts("files")]
+    if any(given.has(key) for key in CHECKS):
+        wants["acceptance"] = [*_checks(acting, said)]
+    if not wants:
+        raise UsageError(
+            "nothing to change was given", "say what: --title, --description, --priority, --files, --accept"
+        )
+    task, what, warnings = edit(acting.boardroom, acting.team.name, acting.who, given.text("id"), wants)
+    words = (
+        f"changed #{task.id} {task.subject}: {', '.join(what)}" if what else f"#{task.id} {task.subject} is so already"
+    )
+    return Done(task, words, warnings=warnings, facts={"changed": [*what]})
+
+
+DOES: dict[str, Does] = {"board_edit": _edit, "board_add": _add, "board_split": _split, "board_depend": _depend}

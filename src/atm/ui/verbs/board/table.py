@@ -5,8 +5,8 @@ from __future__ import annotations
 from atm.domain.board.tasks import PRIORITIES
 from atm.ui.verbs.verb import COMMAND, FLAG, MANY, TOOL, WHOLE, Parameter, Verb
 
-ID = Parameter("id", "the task's number", is_word=True, is_required=True)
-MAYBE_ID = Parameter("id", "the task's number", is_word=True)
+ID = Parameter("id", "the task's number or title, or how it begins", is_word=True, is_required=True)
+MAYBE_ID = Parameter("id", ID.help, is_word=True)
 CLAIM_ID = Parameter(
     "claim_id",
     "only if this claim is still in force (`claim.id` in the output of claim)",
@@ -14,6 +14,26 @@ CLAIM_ID = Parameter(
     value="ID",
 )
 NOTE = Parameter("note", "a remark")
+
+CHECKS = (
+    Parameter(
+        "accept_commands",
+        "commands that must succeed before it counts as completed",
+        kind=MANY,
+        value="CMD",
+        option="--accept",
+    ),
+    Parameter("accept_tests", "the same, shown as tests", kind=MANY, value="CMD", only=COMMAND),
+    Parameter("accept_files", "files that must exist by then", kind=MANY, value="GLOB", option="--accept-file"),
+    Parameter(
+        "accept_commits",
+        "the commit must be part of this branch by then",
+        kind=MANY,
+        value="BRANCH",
+        option="--accept-commit",
+        only=COMMAND,
+    ),
+)
 
 CLAIM = Verb(
     "board_claim",
@@ -135,23 +155,7 @@ ADD = Verb(
     Parameter(
         "run", "commands that do it, one after the other: for `script` agents", kind=MANY, value="CMD", only=COMMAND
     ),
-    Parameter(
-        "accept_commands",
-        "commands that must succeed before it counts as completed",
-        kind=MANY,
-        value="CMD",
-        option="--accept",
-    ),
-    Parameter("accept_tests", "the same, shown as tests", kind=MANY, value="CMD", only=COMMAND),
-    Parameter("accept_files", "files that must exist by then", kind=MANY, value="GLOB", option="--accept-file"),
-    Parameter(
-        "accept_commits",
-        "the commit must be part of this branch by then",
-        kind=MANY,
-        value="BRANCH",
-        option="--accept-commit",
-        only=COMMAND,
-    ),
+    *CHECKS,
     Parameter("folder", "where checks run (default: where whoever completes it works)", value="PATH", only=COMMAND),
     Parameter("max_retries", "attempts after the first one (default: 2)", kind=WHOLE, value="N", only=COMMAND),
     home="board.planning",
@@ -162,6 +166,31 @@ ADD = Verb(
         'atm tasks add "Write the parser" --priority high --files "src/parser/**"',
         'atm tasks add "Write its tests" --depends-on 1 --accept "make test"',
     ),
+)
+EDIT = Verb(
+    "board_edit",
+    "tasks edit",
+    ID,
+    Parameter("subject", "its new title", option="--title", longest=500),
+    Parameter("description", "all that is to be known about it"),
+    Parameter("priority", "how urgent it is", value="LEVEL", choices=PRIORITIES),
+    Parameter("files", "what it touches, as globs", kind=MANY, value="GLOB"),
+    *CHECKS,
+    home="board.planning",
+    title="Edit a task",
+    summary="change a task: title, description, priority, files, checks",
+    about="Change an open task; what is given takes the place of what was.",
+    text=(
+        'What is given takes the place of what was there; one empty word clears it (--files ""). For the lead, humans '
+        "and whoever added it; whoever works on it is told. The checks of a task that somebody works on are the "
+        "lead's and humans' to change."
+    ),
+    examples=(
+        'atm tasks edit 7 --title "Write the parser" --priority high',
+        'atm tasks edit parser --accept "make test"',
+    ),
+    for_bosses=True,
+    is_idempotent=True,
 )
 SPLIT = Verb(
     "board_split",
@@ -305,7 +334,7 @@ REVIEWS = (REQUEST_REVIEW, START_REVIEW, APPROVE_WORK, REQUEST_CHANGES)
 PLANS = (SUBMIT_PLAN, APPROVE_PLAN, REJECT_PLAN)
 ALL = (
     *(CLAIM, START, COMPLETE, FAIL, RELEASE, ASSIGN, CANCEL, REOPEN),
-    *(ADD, SPLIT, DEPEND, COMMENT, ASK, ANSWER),
+    *(ADD, EDIT, SPLIT, DEPEND, COMMENT, ASK, ANSWER),
     *REVIEWS,
     *PLANS,
 )

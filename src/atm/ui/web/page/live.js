@@ -3,6 +3,7 @@
 
 import { encoded, get, post, Refused, teamPath } from "./api.js";
 import { applied, arrived } from "./change.js";
+import { path } from "./route.js";
 import { Stream } from "./stream.js";
 import { useEffect, useState } from "./view.js";
 
@@ -41,7 +42,8 @@ export function now() {
 
 export async function begin() {
   const key = location.pathname === "/login" ? location.hash.slice(1) : "";
-  if (location.pathname === "/login") history.replaceState(null, "", "/"); // at once: the key is in no history, no title
+  const team = new URLSearchParams(location.search).get("team");
+  if (location.pathname === "/login") history.replaceState(null, "", team ? path(team) : "/"); // at once: the key is in no history, no title
   try {
     if (key) await post("/api/login", { key });
     await hello();

@@ -1,0 +1,70 @@
+"""
+The person who makes a team is in it, with an inbox: whoever they write to can answer.
+
+Their name becomes the default identity of this machine, in the user's own settings. It is the person's: an agent that
+nobody named is still nobody (see `hook.who_calls` and `mcp.identity`).
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.team.team import HUMAN, Member
+from atm.services.roster.members import add_member
+from atm.services.team.registry import find_team
+from atm.services.team.standing import members_above
+from atm.ui.cli.session import working_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+IDENTITY = "core.identity"
+
+
+class Enrolled:
+    """Who was entered in a new team, and the settings file that says so from now on, if it does only now."""
+
+    __slots__ = ("file", "name")
+
+    def __init__(self, name: str, file: str) -> None:
+        self.name = name
+        self.file = file
+
+    @property
+    def in_words(self) -> list[str]:
+        words = [f"you are in it as {self.name}; answers come to you: atm read"]
+        new = f"that is your name on this machine from now on; for another: atm config set {IDENTITY} NAME"
+        return [*words, new] if self.file else words
+
+
+def enrol_person(session: Session, team: str) -> Enrolled | None:
+    """Enter whoever made a team. None for an agent, for whoever the launcher named, and for who cannot be named."""
+    said = session.settings.setting(IDENTITY)
+    if said.is_of_the_launcher or said.is_of_the_repo or session.is_of_an_agent or any(members_above(session.room)):
+        return None
+    from atm.wiring.setup import name_of_person
+
+    is_new = said.origin == "default"
+    name = name_of_person() if is_new else str(said.value)
+    try:
+        found = find_team(session.room, team)
+        if not name or (found.member(name) is None and not _entered(session, found.name, name)):
+            return None
+        return Enrolled(name, _remember(session, name) if is_new else "")
+    except AtmError as error:  # the team is there, and whoever made it can enter it by hand
+        session.warn(
+            f"Warning: you are not in team {team} yet: {error}; enter yourself: atm teams join {team} --as NAME"
+        )
+        return None
+
+
+def _entered(session: Session, team: str, name: str) -> bool:
+    return add_member(session.room, team, Member(name, backend=HUMAN, agent_type=HUMAN, cwd=working_folder()))
+
+
+def _remember(session: Session, name: str) -> str:
+    from atm.ui.cli.setup.config import set_own
+
+    file = set_own(session, IDENTITY, name)
+    session.read_settings_again()
+    return file

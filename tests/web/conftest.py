@@ -1,0 +1,41 @@
+"""A team on disk, and the page over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.conftest import Atm
+from tests.web.served import Browser, PageServer
+
+pytest.importorskip("starlette", reason="needs the extra web")
+
+pytest_plugins = ["tests.teamd.conftest"]
+
+
+@pytest.fixture
+def crew(atm: Atm) -> Atm:
+    """ann asks a person, bob works, kite rests; #2 waits for #1."""
+    atm.environment |= {"ATM_DAEMON_AUTOSTART": "0"}
+    atm("teams", "create", "crew")
+    for name in ("ann", "bob", "kite"):
+        atm("teams", "add-member", "crew", name)
+    for title in ("Write the parser", "Write the docs", "Release 0.4"):
+        atm("tasks", "add", title)
+    atm("tasks", "depend", "2", "--on", "1")
+    atm("tasks", "claim", "1", "--as", "bob")
+    atm("tasks", "clarify", "3", "--needs", "user", "--question", "which colour?", "--as", "ann")
+    atm("send", "bob", "please look at the parser", "--from", "ann")
+    return atm
+
+
+@pytest.fixture
+def server(crew: Atm) -> Iterator[PageServer]:
+    made = PageServer({**crew.environment}, str(crew.folder))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def browser(server: PageServer) -> Browser:
+    return server.browser()
