@@ -17,15 +17,24 @@ COUNT = """async (picture) => {
     const key = data[at] << 16 | data[at + 1] << 8 | data[at + 2];
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
-  const palette = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([key]) => key), known = new Map();
+  const far = (one, key) => {
+    const r = (one >> 16) - (key >> 16), g = (one >> 8 & 255) - (key >> 8 & 255), b = (one & 255) - (key & 255);
+    return 2 * r * r + 4 * g * g + 3 * b * b;
+  };
+  // The commonest, then those of the others that are farthest from all of them: a small mark keeps its hue.
+  const all = [...counts].sort((a, b) => b[1] - a[1]).map(([key]) => key);
+  const palette = all.slice(0, 150), known = new Map();
+  const rest = all.slice(150, 3000), least = rest.map((key) => Math.min(...palette.map((one) => far(one, key))));
+  while (palette.length < 256 && rest.length) {
+    const at = least.indexOf(Math.max(...least));
+    if (least[at] === 0) break;
+    palette.push(rest[at]);
+    rest.forEach((key, place) => { least[place] = Math.min(least[place], far(rest[at], key)); });
+  }
   palette.forEach((key, at) => known.set(key, at));
   const nearest = (key) => {
-    let best = 0, least = Infinity;
-    palette.forEach((one, at) => {
-      const r = (one >> 16) - (key >> 16), g = (one >> 8 & 255) - (key >> 8 & 255), b = (one & 255) - (key & 255);
-      const far = 2 * r * r + 4 * g * g + 3 * b * b;
-      if (far < least) { least = far; best = at; }
-    });
+    let best = 0, nearby = Infinity;
+    palette.forEach((one, at) => { if (far(one, key) < nearby) { nearby = far(one, key); best = at; } });
     known.set(key, best);
     return best;
   };

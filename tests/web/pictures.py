@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.tui.lantern import NOW
 from tests.web import lantern_page as made
 from tests.web.browser.conftest import until
 from tests.web.made_server import MadeServer
@@ -25,9 +26,9 @@ class Picture(NamedTuple):
     theme: str = "light"
 
 
-MOMENT = made.iso(made.NOW - 1500)
+MOMENT = made.iso(NOW - 1500)
 PICTURES = {
-    "web-overview": Picture(TEAM),
+    "web-overview-light": Picture(TEAM),
     "web-overview-dark": Picture(TEAM, theme="dark"),
     "web-board": Picture(f"{TEAM}/board", height=1000),
     "web-task": Picture(f"{TEAM}/task/7"),
@@ -57,7 +58,7 @@ def drawn(browser: Any, server: MadeServer, one: Picture) -> bytes:
         reduced_motion="reduce",
     )
     page = context.new_page()
-    page.clock.install(time=datetime.datetime.fromtimestamp(made.NOW, datetime.UTC))
+    page.clock.install(time=datetime.datetime.fromtimestamp(NOW, datetime.UTC))
     page.goto(server.url + one.path)
     page.wait_for_selector("#main h1")
     page.wait_for_load_state("load")

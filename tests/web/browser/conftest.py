@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.optional import is_here, reason_for
-from tests.web import lantern_page as made
+from tests.tui.lantern import NOW
 from tests.web.made_server import MadeServer
 
 WHY = "needs Playwright: `make browser` brings it"
@@ -45,7 +45,8 @@ class Guarded:
     """A window of the browser, and what went wrong in it."""
 
     def __init__(self, context: Any, server: MadeServer) -> None:
-        self.context, self.server, self.wrong, self.expects_refusals = context, server, [], False
+        self.context, self.server, self.expects_refusals = context, server, False
+        self.wrong: list[str] = []
         self.page = self.new_page()
 
     def new_page(self) -> Any:
@@ -119,4 +120,4 @@ def until(page: Any, expression: str) -> None:
 
 def at_the_teams_time(page: Any) -> None:
     """The browser's clock stands where the made-up team's does."""
-    page.clock.install(time=datetime.datetime.fromtimestamp(made.NOW, datetime.UTC))
+    page.clock.install(time=datetime.datetime.fromtimestamp(NOW, datetime.UTC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.tui.lantern import NOW, ago
 from tests.web import lantern_page as made
 from tests.web.browser.conftest import at_the_teams_time, until
 from tests.web.made_server import KEY, MadeServer
@@ -13,7 +14,7 @@ from atm.formats.files.times import to_iso
 from atm.ui.views.team.seen import AskedSeen, TeamSeen
 
 TEAM = "/t/lantern"
-ASKED = AskedSeen("7", "question", "user", "tern", made.ago(1), "From zero or from one?")
+ASKED = AskedSeen("7", "question", "user", "tern", ago(1), "From zero or from one?")
 
 
 def with_question() -> TeamSeen:
@@ -102,7 +103,7 @@ def test_yes_wants_two_presses_within_two_seconds_and_no_wants_one(visit, server
 
 
 def test_time_runs_out_in_sight(visit, server: MadeServer):
-    asked = replace(made.SEEN.approvals[0], expires_at=to_iso(made.NOW + 25))
+    asked = replace(made.SEEN.approvals[0], expires_at=to_iso(NOW + 25))
     server.seen = replace(made.SEEN, approvals=[asked])
     window = visit(server)
     at_the_teams_time(window.page)
