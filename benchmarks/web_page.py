@@ -59,6 +59,7 @@ def measure_page(bench: Bench) -> PageFigures:
 
 def _paints(browser: object, path: str, rounds: int, size: tuple[int, int]) -> list[float]:
     from tests.web import lantern_page as made
+    from tests.web.browser.conftest import until
     from tests.web.made_server import MadeServer
 
     with MadeServer(made.crowd(*size)) as server:
@@ -66,7 +67,7 @@ def _paints(browser: object, path: str, rounds: int, size: tuple[int, int]) -> l
         page.add_init_script(HEAR)
         page.goto(f"{server.url}/t/crowd{path}")
         page.wait_for_selector("#main .strip")
-        page.wait_for_function("document.querySelector('.side-foot').innerText.includes('live')")
+        until(page, "document.querySelector('.side-foot').innerText.includes('live')")
         for at in range(rounds):
             assert server.seen is not None
             tasks = [*server.seen.tasks]
@@ -74,7 +75,7 @@ def _paints(browser: object, path: str, rounds: int, size: tuple[int, int]) -> l
             state = "completed" if tasks[which].state != "completed" else "in_progress"
             tasks[which] = replace(tasks[which], state=state, subject=f"changed {at}")
             server.change(replace(server.seen, tasks=tasks))
-            page.wait_for_function(f"window.paints.length >= {at + 1}")
+            until(page, f"window.paints.length >= {at + 1}")
         found: list[float] = page.evaluate("window.paints")
         page.close()
     return sorted(found)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.tui.lantern import ago, member, task
+from tests.tui.lantern import NOW, ago, member, task
 from tests.web import lantern_page as made
+from tests.web.lantern_reads import DIFF
 
 from atm.formats.files.times import to_iso
 from atm.ui.views.team.seen import ApprovalSeen, AskedSeen, MailSeen, OpenMerge, StalledSeen, TeamSeen
@@ -67,10 +68,10 @@ def team() -> TeamSeen:
             one,
             one,
             [one],
-            made.DIFF + one,
+            DIFF + one,
             str(at + 1),
             ago(60),
-            to_iso(made.NOW + 900),
+            to_iso(NOW + 900),
             "waiting",
             one,
         )
@@ -89,7 +90,7 @@ def team() -> TeamSeen:
             None,
             "1",
             ago(60),
-            to_iso(made.NOW + 900),
+            to_iso(NOW + 900),
             "waiting",
             "why",
         )

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.tui.lantern import NOW
 from tests.web import lantern_page as made
+from tests.web import lantern_reads as reads
 
 from atm.ui.views.team.seen import TeamSeen
 from atm.ui.web.whole import change_between, offer_fields, offers_of
@@ -45,8 +47,8 @@ class MadeServer(ThreadingHTTPServer):
         self, seen: TeamSeen | None = made.SEEN, role: str = "human", threads: list[dict[str, Any]] | None = None
     ) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.seen, self.role, self.threads = seen, role, made.THREADS if threads is None else threads
-        self.version, self.now, self.key, self.is_in, self.is_deaf = 1, made.NOW, KEY, True, False
+        self.seen, self.role, self.threads = seen, role, reads.THREADS if threads is None else threads
+        self.version, self.now, self.key, self.is_in, self.is_deaf = 1, NOW, KEY, True, False
         self.deeds: list[dict[str, Any]] = []
         self.ears: list[queue.Queue[tuple[str, dict[str, Any]] | None]] = []
         self.lock = threading.Lock()
@@ -188,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
         elif rest[0] == "offers":
             self._say({"offers": self.server.offers(asked["kind"], asked["id"])})
         elif rest[0] == "replay":
-            self._say({"from": made.NOW - 9660, "to": made.NOW, "marks": made.LIFE})
+            self._say({"from": NOW - 9660, "to": NOW, "marks": reads.LIFE})
         elif rest[0] == "at":
             self._say(made.at_moment(seen, float(asked["moment"])))
         else:
@@ -199,20 +201,20 @@ class Handler(BaseHTTPRequestHandler):
         assert seen is not None
         task = seen.task(id)
         tasks = {"task": made.detail_of(task)} if task else None
-        item = next((one for one in made.QUEUE if one["task"] == id), None)
+        item = next((one for one in reads.QUEUE if one["task"] == id), None)
         approvals = [asdict(one) for one in seen.approvals]
         values: dict[str, tuple[str, Any]] = {
             "task": (f"atm tasks show {id}", tasks),
-            "diff": (f"atm peek {id} --diff", {"diff": made.DIFF}),
-            "output": (f"atm peek {id}", {"lines": made.OUTPUT.split("\n")}),
-            "approvals": ("atm approvals list --all", {"approvals": [*approvals, *made.PAST], "audit": []}),
-            "merges": ("atm merge queue", {"target": made.TARGET, "items": made.QUEUE}),
+            "diff": (f"atm peek {id} --diff", {"diff": reads.DIFF}),
+            "output": (f"atm peek {id}", {"lines": reads.OUTPUT.split("\n")}),
+            "approvals": ("atm approvals list --all", {"approvals": [*approvals, *reads.PAST], "audit": []}),
+            "merges": ("atm merge queue", {"target": reads.TARGET, "items": reads.QUEUE}),
             "merge": (
                 f"atm merge show {id}",
-                {"target": made.TARGET, "item": item, "diff": made.DIFF} if item else None,
+                {"target": reads.TARGET, "item": item, "diff": reads.DIFF} if item else None,
             ),
-            "runs": ("atm runs list", {"runs": made.RUNS}),
-            "run": ("atm runs show", made.RUN),
+            "runs": ("atm runs list", {"runs": reads.RUNS}),
+            "run": ("atm runs show", reads.RUN),
             "sync": (
                 "atm sync status",
                 {
@@ -243,17 +245,17 @@ class Handler(BaseHTTPRequestHandler):
                     "problems": [],
                 },
             ),
-            "sessions": ("atm session list", {"teams": made.SESSIONS}),
-            "daemon": ("atm daemon status", made.DAEMON),
-            "logs": ("atm daemon logs", {"lines": made.LOGS}),
+            "sessions": ("atm session list", {"teams": reads.SESSIONS}),
+            "daemon": ("atm daemon status", reads.DAEMON),
+            "logs": ("atm daemon logs", {"lines": reads.LOGS}),
             "threads": ("atm receipts", self.server.threads),
-            "happenings": ("", made.HAPPENINGS),
-            "activity": ("", made.ACTIVITY),
+            "happenings": ("", reads.HAPPENINGS),
+            "activity": ("", reads.ACTIVITY),
         }
         command, value = values.get(what, ("", None))
         if value is None:
             return self._say({"error": f"there is no {what} {id}", "remedy": "look at the list"}, 404)
-        self._say({"command": command and f"{command} --team {seen.team}", "at": made.NOW, "value": value})
+        self._say({"command": command and f"{command} --team {seen.team}", "at": NOW, "value": value})
         return None
 
     def _events(self, after: str) -> None:

@@ -77,7 +77,8 @@ def _ranges(found: re.Match[str] | None) -> set[int]:
     return {at for first, last in parts for at in range(int(first, 16), int(last or first, 16) + 1)}
 
 
-PARSE = "for (const path of process.argv.slice(1)) new vm.SourceTextModule(fs.readFileSync(path, 'utf8'), {identifier: path})"
+READ = "fs.readFileSync(path, 'utf8'), {identifier: path}"
+PARSE = f"for (const path of process.argv.slice(1)) new vm.SourceTextModule({READ})"
 
 
 @needs("node")

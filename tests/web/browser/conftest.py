@@ -10,16 +10,18 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.optional import is_here, reason_for
-from tests.web import lantern_page as made
+from tests.tui.lantern import NOW
 from tests.web.made_server import MadeServer
 
 WHY = "needs Playwright: `make browser` brings it"
+BOUND = 10.0
 NETWORK = "Failed to load resource"
 """What Chromium says of an answer that is no success. Tests of refusals expect it."""
 
@@ -43,7 +45,8 @@ class Guarded:
     """A window of the browser, and what went wrong in it."""
 
     def __init__(self, context: Any, server: MadeServer) -> None:
-        self.context, self.server, self.wrong, self.expects_refusals = context, server, [], False
+        self.context, self.server, self.expects_refusals = context, server, False
+        self.wrong: list[str] = []
         self.page = self.new_page()
 
     def new_page(self) -> Any:
@@ -90,7 +93,7 @@ def visit(chromium: Any) -> Iterator[Callable[..., Guarded]]:
             reduced_motion="reduce",
             **more,
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(BOUND * 1000)
         opened.append(Guarded(context, server))
         return opened[-1]
 
@@ -107,6 +110,14 @@ def server() -> Iterator[MadeServer]:
         yield one
 
 
+def until(page: Any, expression: str) -> None:
+    """Playwright's own way of waiting calls `eval` in the page, which the page's policy forbids."""
+    end = time.monotonic() + BOUND
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"{expression} did not come true"
+        page.wait_for_timeout(30)
+
+
 def at_the_teams_time(page: Any) -> None:
     """The browser's clock stands where the made-up team's does."""
-    page.clock.install(time=datetime.datetime.fromtimestamp(made.NOW, datetime.UTC))
+    page.clock.install(time=datetime.datetime.fromtimestamp(NOW, datetime.UTC))

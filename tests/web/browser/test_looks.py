@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.optional import NODE_PACKAGES, needs
+from tests.web.browser.conftest import until
 from tests.web.made_server import MadeServer
 
 TEAM = "/t/lantern"
@@ -46,7 +47,7 @@ def judged(page) -> list[str]:
 
 def settled(page) -> None:
     """Nothing says any more that it is being read."""
-    page.wait_for_function("!/Reading (?!more)/.test(document.getElementById('main').innerText)")
+    until(page, "!/Reading (?!more)/.test(document.getElementById('main').innerText)")
 
 
 @needs("chromium", node_package="axe-core")

@@ -31,4 +31,7 @@ export const post = (path, body = {}) => call(path, {
   method: "POST", headers: { "Content-Type": "application/json", "X-Atm": "page" }, body: JSON.stringify(body),
 });
 
-export const teamPath = (team, rest = "") => `/api/teams/${encodeURIComponent(team)}${rest}`;
+/** One step of a path, or one value. Halves of characters cannot be written there: they are replaced, not refused. */
+export const encoded = (text) => encodeURIComponent(String(text).replaceAll(/[\ud800-\udfff]/gu, "\ufffd"));
+
+export const teamPath = (team, rest = "") => `/api/teams/${encoded(team)}${rest}`;

@@ -6,7 +6,7 @@ import { listen } from "./keys.js";
 import { parse } from "./route.js";
 import { html, render, useEffect, useState } from "./view.js";
 import { Disconnected, Heard, Keys, Notice, Side, Strip, Tabbar, TITLES } from "./parts/frame.js";
-import { Gone, Lost, Missing, Nobody, SignedOut, Starting } from "./views/doors.js";
+import { Gone, Lost, Missing, Net, Nobody, SignedOut, Starting } from "./views/doors.js";
 import { Teams } from "./views/teams.js";
 import { Overview } from "./views/overview.js";
 import { Board } from "./views/board.js";
@@ -82,7 +82,7 @@ function App() {
   if (world.state === "out") return html`<${SignedOut} why=${world.why} />`;
   if (world.state === "nobody") return html`<${Nobody} why=${world.why} />`;
   return html`<a class="vh skip" href="#main">To the content</a><div class=${world.isLive ? "frame" : "frame stale"}>
-    <${Side} route=${route} /><main class="main" id="main" tabindex="-1"><${Body} route=${route} /></main>${route.team && html`<${Tabbar} route=${route} />`}</div>
+    <${Side} route=${route} /><main class="main" id="main" tabindex="-1"><${Net} key=${`${route.team} ${route.view}`}><${Body} route=${route} /></${Net}></main>${route.team && html`<${Tabbar} route=${route} />`}</div>
     <${Notice} /><${Heard} /><${Keys} isOpen=${isKeys} close=${() => showKeys(false)} />`;
 }
 

@@ -1,7 +1,7 @@
 // What the page knows: who looks, which teams there are, the team that is open, and whether anybody answers.
 // One value; parts ask for it and are drawn anew when it changes.
 
-import { get, post, Refused, teamPath } from "./api.js";
+import { encoded, get, post, Refused, teamPath } from "./api.js";
 import { applied, arrived } from "./change.js";
 import { path } from "./route.js";
 import { Stream } from "./stream.js";
@@ -182,7 +182,7 @@ export function useRead(what, id = "", { every = 0, team = world.team, isOn = tr
     const read = async () => {
       asked.set(key, Date.now());
       try {
-        const said = await get(teamPath(team, `/read/${what}${id === "" ? "" : `?id=${encodeURIComponent(id)}`}`));
+        const said = await get(teamPath(team, `/read/${what}${id === "" ? "" : `?id=${encoded(id)}`}`));
         keep(key, { ...said, error: null });
       } catch (error) {
         if (signedOut(error)) return;
@@ -213,7 +213,7 @@ export function useOffers(kind, id, isOn = true) {
   useEffect(() => {
     if (!isOn || !id || !mayAct()) return undefined;
     let isHere = true;
-    get(teamPath(world.team, `/offers?kind=${encodeURIComponent(kind)}&id=${encodeURIComponent(id)}`))
+    get(teamPath(world.team, `/offers?kind=${encoded(kind)}&id=${encoded(id)}`))
       .then((said) => { if (isHere) set({ key, offers: said.offers ?? [] }); }, signedOut);
     return () => { isHere = false; };
   }, [key, version, isOn]);

@@ -1,5 +1,7 @@
 // Paths are deep links: `/t/TEAM/board`, `/t/TEAM/task/5`. Names of others are one encoded step each, never more.
 
+import { encoded } from "./api.js";
+
 /** The views with digits, in the order of every face. */
 export const NUMBERED = ["overview", "board", "agents", "mail", "approvals", "merge", "sync", "timeline", "problems"];
 export const OTHERS = ["runs", "sessions", "replay"];
@@ -28,9 +30,9 @@ export function parse(pathname, search = "") {
 
 /** A path of ours. What comes from others is encoded, so it can be no more than one step. */
 export function path(team, view = "overview", id = "") {
-  const base = `/t/${encodeURIComponent(team)}`;
+  const base = `/t/${encoded(team)}`;
   if (view === "overview") return base;
-  return id === "" ? `${base}/${view}` : `${base}/${view}/${encodeURIComponent(id)}`;
+  return id === "" ? `${base}/${view}` : `${base}/${view}/${encoded(id)}`;
 }
 
 /** Where the target of a row leads. */

@@ -1,7 +1,7 @@
 // One stream for each team, however many tabs are open. Browsers hold at most six connections to a server, so one tab
 // leads: it holds the stream and tells the others. When it closes, the lock passes on, and the next one leads.
 
-import { teamPath } from "./api.js";
+import { encoded, teamPath } from "./api.js";
 
 const SILENCE = 40_000;
 const EVENTS = ["snapshot", "change", "beat", "gone"];
@@ -36,7 +36,7 @@ export class Stream {
     clearTimeout(this.timer);
     this.source?.close();
     const after = this.told.version();
-    const source = new EventSource(teamPath(this.team, `/events${after ? `?after=${encodeURIComponent(after)}` : ""}`));
+    const source = new EventSource(teamPath(this.team, `/events${after ? `?after=${encoded(after)}` : ""}`));
     this.source = source;
     for (const kind of EVENTS) source.addEventListener(kind, (event) => this.got(kind, event.data));
     source.onopen = () => { this.tries = 0; this.arrived("beat", null); };

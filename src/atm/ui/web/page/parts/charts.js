@@ -82,6 +82,9 @@ export function Chart({ from, step, series, height = 150, label }) {
   return html`<div class="chart" ref=${box} role="img" aria-label=${label}></div>`;
 }
 
+/** Without a cursor, what is known last. */
+const saidOf = (said, value) => (value === null || value === undefined ? "unknown" : said(value));
+
 function options(box, series, height) {
   const ink = colours(box), dashes = [undefined, [6, 4], [2, 3]];
   const says = series[0][2];
@@ -90,8 +93,8 @@ function options(box, series, height) {
     width: box.clientWidth, height, cursor: { y: false }, legend: { live: true },
     axes: [{ ...axis, size: 26, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] }, { ...axis, size: 52, values: (_, splits) => splits.map(says) }],
     scales: { y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] } },
-    series: [{ label: "at", value: (_, at) => (at === null || at === undefined ? "" : clock(at, { seconds: false })) }, ...series.map(([name, , said], at) => ({
-      label: name, stroke: ink.ink, width: 1.5, dash: dashes[at], points: { show: false }, value: (_, value, __, at) => (at === null || at === undefined ? "" : value === null || value === undefined ? "unknown" : said(value)),
+    series: [{ label: "at", value: (_, at) => (at === null || at === undefined ? "the end" : clock(at, { seconds: false })) }, ...series.map(([name, , said], at) => ({
+      label: name, stroke: ink.ink, width: 1.5, dash: dashes[at], points: { show: false }, value: (plot, value, number, at) => saidOf(said, at === null || at === undefined ? plot.data[number].findLast((one) => one !== null) : value),
     }))],
   };
 }

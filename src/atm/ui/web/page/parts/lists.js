@@ -3,10 +3,13 @@
 import { html, useMemo, useRef, useState } from "../view.js";
 import { many } from "../spans.js";
 
+/** A button for so few more would take as much room as they do. */
+const FEW = 2;
+
 /** The first of a list, and a button for more. `inside`: what the list consists of: `li`, `tr` or `span`. */
 export function Some({ of, first = 60, step = 200, draw, what = "more", inside = "li" }) {
-  const [most, set] = useState(first);
-  const rest = of.length - most;
+  const [wanted, set] = useState(first);
+  const most = of.length - wanted <= FEW ? of.length : wanted, rest = of.length - most;
   const button = () => html`<button type="button" class="btn quiet" onClick=${() => set(most + step)}>Show ${Math.min(step, rest)} of ${rest.toLocaleString("en")} ${what}</button>`;
   const more = () => (inside === "tr" ? html`<tr key="more"><td colspan="9">${button()}</td></tr>` : inside === "span" ? html`<span key="more">${button()}</span>` : html`<li key="more" class="more">${button()}</li>`);
   return html`${of.slice(0, most).map(draw)}${rest > 0 && more()}`;

@@ -20,11 +20,32 @@ export function Line({ text, most = 280 }) {
   return html`<bdi title=${said.length > 60 ? plain(said, 600) : undefined}>${drawn(said.slice(0, most))}${said.length > most ? "…" : ""}</bdi>`;
 }
 
+const CHUNK = 8000;
+
+/**
+ * A very long text in blocks, of which the browser lays out those in sight: a million characters in one would stop it.
+ * They end at ends of lines where there are any.
+ */
+function chunks(text) {
+  const found = [];
+  for (let at = 0; at < text.length;) {
+    const line = text.lastIndexOf("\n", at + CHUNK);
+    let end = at + CHUNK >= text.length ? text.length : line > at ? line + 1 : at + CHUNK;
+    if (/[\udc00-\udfff]/.test(text[end] ?? "")) end += 1; // not between the halves of a character
+    found.push(text.slice(at, end));
+    at = end;
+  }
+  return found;
+}
+
+const inChunks = (text, isStrict) => chunks(text).map((one, at) => html`<span class="chunk" key=${at}>${drawn(one, isStrict)}</span>`);
+const whole = (text, isStrict) => (text.length > 2 * CHUNK ? inChunks(text, isStrict) : drawn(text, isStrict));
+
 /** Several lines. What is very long is cut until somebody wants all of it. */
 export function Said({ text, most = 4000 }) {
   const [isAll, all] = useState(false);
   const said = String(text ?? ""), isCut = said.length > most && !isAll;
-  return html`<bdi class="many">${drawn(isCut ? said.slice(0, most) : said)}</bdi>${isCut &&
+  return html`<bdi class="many">${isCut ? drawn(said.slice(0, most)) : whole(said)}</bdi>${isCut &&
     html`… <button type="button" class="btn quiet" onClick=${() => all(true)}>Show all ${said.length.toLocaleString("en")} characters</button>`}`;
 }
 
@@ -36,7 +57,7 @@ const MOST_ARGS = 600;
 /** A command, whole: it breaks between its arguments, and what would not be seen in it is a tag. */
 export function Command({ text, isBig = false, children }) {
   const said = String(text ?? ""), args = said.split(" ");
-  const shown = args.length > MOST_ARGS ? drawn(said, true)
+  const shown = args.length > MOST_ARGS || said.length > 2 * CHUNK ? whole(said, true)
     : args.map((arg, at) => html`${at ? " " : ""}<span class="arg">${drawn(arg, true)}</span>`);
   return html`<code class=${isBig ? "cmd big" : "cmd"} dir="ltr" tabindex=${isBig ? "0" : undefined}>${shown}${children}</code>`;
 }

@@ -39,27 +39,27 @@ const Past = ({ one, team, isOpen }) => html`<a data-row href=${path(team, "appr
 
 const whatOf = (asked) => asked.command || (asked.paths ?? []).join(", ") || asked.operation;
 
-/** True once beginning and end of an element have both been in sight: then nobody decides about what was not seen. */
-function useSeen(ref, text) {
-  const [isSeen, set] = useState(false);
+/** True once beginning and end of a command have both been in sight: nobody decides about what was not seen. */
+function useSeen(ref, isCut) {
+  const [isBegun, begin] = useState(false), [isEnded, end] = useState(false);
   useEffect(() => {
-    set(false);
-    const ends = [...ref.current.querySelectorAll(".end")], seen = new Set();
+    end(false);
+    const [first, last] = ref.current.querySelectorAll(".end");
     const watch = new IntersectionObserver((found) => {
-      for (const one of found) if (one.isIntersecting) seen.add(one.target);
-      if (seen.size === ends.length) { set(true); watch.disconnect(); }
+      for (const one of found) if (one.isIntersecting) (one.target === first ? begin : end)(true);
     });
-    ends.forEach((end) => watch.observe(end));
+    watch.observe(first);
+    watch.observe(last);
     return () => watch.disconnect();
-  }, [text]);
-  return isSeen;
+  }, [isCut]);
+  return isBegun && isEnded;
 }
 
 const MOST_AT_ONCE = 20_000;
 
 function Asked({ asked }) {
   const box = useRef(null), [isAll, all] = useState(false), what = whatOf(asked), isCut = what.length > MOST_AT_ONCE && !isAll;
-  const isSeen = useSeen(box, `${what.length}${isCut}`), offers = useOffers("approval", asked.id), read = useRead("diff", asked.requester, { isOn: asked.operation?.startsWith("git") && !asked.diff });
+  const isSeen = useSeen(box, isCut), offers = useOffers("approval", asked.id), read = useRead("diff", asked.requester, { isOn: asked.operation?.startsWith("git") && !asked.diff });
   const blocked = isCut ? "show the whole command first" : isSeen ? "" : "the whole command must have been in sight: scroll to its end";
   return html`<div class="head"><h1><${Name} text=${asked.requester} /> asks to ${asked.command ? "run a command" : "change files"}</h1><span class="push tag not-phone"><${Name} text=${asked.id} /></span></div>
     <div ref=${box} class="whole"><i class="end" /><${Command} text=${isCut ? what.slice(0, MOST_AT_ONCE) : what} isBig><i class="end" /></${Command}>${isCut && html`<button type="button" class="btn" onClick=${() => all(true)}>Show all ${what.length.toLocaleString("en")} characters of it</button>`}</div>

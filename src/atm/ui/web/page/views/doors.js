@@ -1,7 +1,7 @@
 // What is shown before or instead of a team: not signed in, nobody answers, no such team.
 
 import { begin, world } from "../live.js";
-import { html } from "../view.js";
+import { Component, html } from "../view.js";
 import { Brand } from "../parts/frame.js";
 import { Command, Name, Said } from "../parts/said.js";
 
@@ -27,6 +27,18 @@ export const Lost = () => html`<div class="empty"><h1>There is no such page</h1>
 export const Missing = ({ team, why }) => html`<div class="empty"><h1>There is no team <${Name} text=${team} /></h1><p class="lead"><${Said} text=${why.remedy || why.message} /></p><p><a class="btn" href="/">To the teams</a></p></div>`;
 
 export const Gone = ({ team }) => html`<div class="empty"><h1>The team <${Name} text=${team} /> was deleted</h1><p class="lead">What was seen of it is not shown any more.</p><p><a class="btn" href="/">To the teams</a></p></div>`;
+
+/** A view that breaks takes nothing else with it: the menu stays, and the reason is said. */
+export class Net extends Component {
+  constructor() { super(); this.state = { error: null }; }
+  componentDidCatch(error) {
+    console.error(error);
+    this.setState({ error });
+  }
+  render({ children }, { error }) {
+    return error ? html`<div class="empty"><h1>This view broke</h1><p class="lead">The rest of the page still works, and so do the agents.</p><p class="dim"><${Said} text=${String(error)} most=${400} /></p></div>` : children;
+  }
+}
 
 /** No team yet: what to type. */
 export const Empty = () => html`<div class="empty"><h1>No team on this machine yet</h1><p class="lead">A team is a few agents and people with mail, a task board and rules. When there is one, this page shows first who needs you.</p>

@@ -125,5 +125,5 @@ function Stand({ tasks, cells }) {
 function Overhead({ of }) {
   const known = (of?.coordination ?? []).filter((value) => value !== null);
   const mean = known.length ? `${(100 * known.reduce((a, b) => a + b, 0) / known.length).toFixed(1)} %` : "unknown";
-  return html`<section class="panel"><header><h2>Coordination overhead</h2><span class="push age">talk, of all that happened</span></header><div class="pad"><${Spark} name="share"  values=${of?.coordination ?? []} figure=${mean} isLine /></div></section>`;
+  return html`<section class="panel"><header><h2>Coordination overhead</h2><span class="push age">share of talk</span></header><div class="pad"><${Spark} name="share"  values=${of?.coordination ?? []} figure=${mean} isLine /></div></section>`;
 }
