@@ -121,6 +121,7 @@ def _drop(args: Args, session: Session) -> int:
     rows = [_row(session, "dropped" if doing else "would drop", one) for one in meant]
     session.print("\n".join(table(["Id", "To", "", "Tries", "Since", "Reason"], rows)) if rows else "Nothing to drop.")
     if rows and not doing:
+        session.wants_yes = True
         session.print("\n  nothing was changed; add --yes to do it")
     return 0
 
