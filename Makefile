@@ -101,9 +101,11 @@ chaos: $(READY) $(NODE_READY)
 mutants: $(READY) $(NODE_READY)
 	@$(BIN)/python -m tests.mutants.run --at-least 95
 
-# The pictures of the screen in the docs, drawn from the lines of the screen itself.
+# The pictures of the screen in the docs, drawn from the lines of the screen itself; and the moving one of the demo, from
+# a run that was recorded (RECORD=1: anew).
 pictures: $(READY)
 	@$(BIN)/python -m tests.tui.pictures
+	@$(BIN)/python -m tests.tui.demo_picture $(if $(RECORD),--record)
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
