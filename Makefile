@@ -112,9 +112,11 @@ $(BROWSER_READY): $(READY) requirements/browser.txt
 browser: $(BROWSER_READY) $(NODE_READY)
 	@$(BIN)/python -m pytest -n $(CORES) tests/web
 
-# The pictures of the screen, drawn from the lines of the screen itself; and of the page, as a browser shows it.
+# The pictures of the docs: of the screen, drawn from its own lines; the moving one of the demo, from a run that was recorded
+# (RECORD=1: anew); and of the page, as a browser shows it.
 pictures: $(BROWSER_READY)
 	@$(BIN)/python -m tests.tui.pictures
+	@$(BIN)/python -m tests.tui.demo_picture $(if $(RECORD),--record)
 	@$(BIN)/python -m tests.web.pictures
 
 lock:

@@ -90,6 +90,8 @@ class UsageError(RequestError):
     """A flag or an argument is missing, unknown or contradicts another."""
 
     code = "usage"
+    missing = ""
+    """In words, the argument that a person could be asked for."""
 
 
 class BadName(RequestError):

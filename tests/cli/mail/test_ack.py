@@ -92,6 +92,7 @@ def test_whoever_writes_can_be_answered_also_somebody_who_is_on_no_roster(crew, 
     crew("ack", id, "hello", env=ANN)
     assert texts(crew, sender) == ["hello"]
     assert "hello" in crew("read", "--as", sender).out
+    assert ("phantom-inbox" in crew("doctor", code=None).out) is (sender != "human"), "the person is no phantom"
 
 
 def test_a_reply_by_send_works_too_and_a_plan_of_it_makes_nothing(crew):

@@ -12,9 +12,10 @@ from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
-from atm.domain.names import is_claudes_team, nearest_name
+from atm.domain.names import is_claudes_team, nearest_name, same_name
 from atm.domain.plain import counted
 from atm.domain.setup.vendor_versions import strange_in_team
+from atm.domain.team.authority import HUMAN
 from atm.domain.team.team import claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
@@ -230,7 +231,7 @@ def _inboxes(room: Teamroom, team: Team) -> Iterator[Finding]:
             )
             continue
         yield from _one_inbox(team, facts)
-        if facts.agent.casefold() not in members:
+        if facts.agent.casefold() not in members and not same_name(facts.agent, HUMAN):
             yield _phantom(team, facts)
 
 

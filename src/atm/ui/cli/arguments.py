@@ -315,9 +315,11 @@ def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed
             raise _unknown(word, list(argument.choices), argument.name, command)
         values[argument.name.replace("-", "_")] = word
         given.add(argument.name.replace("-", "_"))
-    missing = [a.name for a in command.arguments[len(plain) :] if a.required]
+    missing = [a for a in command.arguments[len(plain) :] if a.required]
     if missing and values.get("help") is not True:
-        raise UsageError(f"<{missing[0]}> is missing", f"write: {command.usage}")
+        error = UsageError(f"<{missing[0].name}> is missing", f"write: {command.usage}")
+        error.missing = f"{missing[0].name} ({missing[0].help})"
+        raise error
     return Args(command, values, given)
 
 

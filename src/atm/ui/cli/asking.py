@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def can_ask(session: Session) -> bool:
-    return not session.as_json and bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+    return not session.as_json and at_terminal()
+
+
+def at_terminal() -> bool:
+    return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def said_yes_to(words: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, UsageError
 from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.services.team.choosing import Choice
-    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.arguments import Args, Command
     from atm.ui.cli.session import Session
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
@@ -115,9 +115,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
         _listen(is_program)
         return permit(words[1:])  # past the parser too, and for the opposite reason: every mistake is a no
     command, execute = load(words[0])
-    from atm.ui.cli.arguments import parse
-
-    args = parse(command, [*flags, *words[1:]])
+    args = _parsed(command, [*flags, *words[1:]])
     if args.flag("help"):
         from atm.ui.cli.help import show
 
@@ -130,12 +128,52 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
         _environment(), as_json=args.flag("json"), speaker=args.speaker, ask_for_trust=ask, ask_for_team=_ask_for_team
     )
     session.warn_guests()
-    code = _look(args, session, execute) if args.command.name in LOOKING else execute(args, session)
+    code = _look(args, session, execute) if args.command.name in LOOKING else _do(args, session, execute)
     try:
         session.finish()
     except (OSError, ValueError):
         pass  # met again, and judged, where the program ends
     return code
+
+
+def _parsed(command: Command, words: list[str]) -> Args:
+    """A person is asked for what is missing."""
+    from atm.ui.cli.arguments import parse
+
+    while True:
+        try:
+            return parse(command, words)
+        except UsageError as error:
+            if not error.missing or "--json" in words:
+                raise
+            from atm.ui.cli.asking import answer_to, at_terminal
+
+            said = answer_to(f"{error.missing}:") if at_terminal() else ""
+            if not said:
+                raise
+            words = [*words, *([] if "--" in words else ["--"]), said]
+
+
+def _do(args: Args, session: Session, execute: Callable[[Args, Session], int]) -> int:
+    """And a command that has shown what it would do, does it if a person says so."""
+    try:
+        code = execute(args, session)
+    except UsageError as error:
+        if not session.wants_yes or not _said_yes(session, f"{error}\n"):
+            raise
+    else:
+        if not session.wants_yes or not _said_yes(session):
+            return code
+    args.values["yes"] = True
+    return execute(args, session)
+
+
+def _said_yes(session: Session, about: str = "") -> bool:
+    from atm.domain.untrusted_text import many_lines
+    from atm.ui.cli.asking import can_ask, said_yes_to
+
+    session.flush()
+    return can_ask(session) and said_yes_to(f"{many_lines(about)}Do it now?")
 
 
 def _home(is_program: bool) -> int:

@@ -45,6 +45,7 @@ class Session:
         "choice",
         "environment",
         "speaker",
+        "wants_yes",
     )
 
     def __init__(
@@ -68,6 +69,8 @@ class Session:
         self.choice: Choice | None = None
         """The team that was chosen because none was named."""
         self._gathered: list[object] | None = None
+        self.wants_yes = False
+        """Has the command only shown what it would do with --yes?"""
         self._settings: Settings | None = None
         self._room: Teamroom | None = None
         self._boardroom: FullBoardroom | None = None

@@ -123,6 +123,7 @@ def _restore(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> 
 
 def _drop(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> int:
     doing = args.flag("yes")
+    session.wants_yes = not doing
     if doing:
         check_person(session.room, "drop saved work")
         drop_saved(worktrees, one)

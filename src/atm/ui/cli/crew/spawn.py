@@ -35,4 +35,4 @@ def execute(args: Args, session: Session) -> int:
     done: list[Upped] = up(crew, team, session.named(args), [wish])
     if done[0].error is not None:
         raise done[0].error
-    return report(session, "spawn", home, done, Afterwards(None, steps_after(session, team, done)))
+    return report(session, "spawn", home, done, Afterwards(None, steps_after(session, team, done)[-2:]))

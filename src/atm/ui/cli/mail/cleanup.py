@@ -46,7 +46,7 @@ def execute(args: Args, session: Session) -> int:
     if session.as_json:
         session.print_json({"action": "cleanup", "dry_run": not doing, "inboxes": [_as_json(one) for one in done]})
     else:
-        _show(session, done, doing)
+        _show(session, done, doing, dry_run=args.flag("dry_run"))
     failed = [one for one in done if one.error is not None]
     return 0 if not failed else 1 if len(failed) == len(done) else 2
 
@@ -67,7 +67,7 @@ def _as_json(one: Cleaned) -> dict[str, object]:
     return result
 
 
-def _show(session: Session, done: list[Cleaned], doing: bool) -> None:
+def _show(session: Session, done: list[Cleaned], doing: bool, *, dry_run: bool) -> None:
     rows = []
     for one in done:
         note = str(one.error) if one.error else one.skipped or one.archive_path or ""
@@ -78,4 +78,5 @@ def _show(session: Session, done: list[Cleaned], doing: bool) -> None:
         else "No inboxes."
     )
     if not doing and any(one.removed for one in done):
+        session.wants_yes = not dry_run
         session.print("\n  nothing was changed; add --yes to do it")

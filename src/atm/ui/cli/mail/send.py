@@ -167,6 +167,11 @@ def read_text(args: Args) -> str:
     if piped:
         return _piped()
     if given is None and not args.text("file") and (args.text("type") or PLAIN) == PLAIN:
+        from atm.ui.cli.asking import answer_to, at_terminal
+
+        given = answer_to("message:") if at_terminal() and not args.flag("json") else ""
+        if given:
+            return clean(given)
         raise UsageError("there is no message", 'write one: atm send ann "hello", or use --stdin or --file')
     return clean(given or "")
 

@@ -130,6 +130,7 @@ def _drop(args: Args, session: Session) -> int:
         else "Nothing to drop."
     )
     if rows and not doing:
+        session.wants_yes = True
         session.print("\n  nothing was changed; add --yes to do it")
     return 0
 

@@ -138,6 +138,7 @@ def _ask_for_yes(session: Session, team: str) -> int:
     found = find_team(room, team)
     reasons = why_in_use(room, found)
     said = f"it is in use: {'; '.join(reasons)}. " if reasons else ""
+    session.wants_yes = not reasons
     command = f"atm teams delete --yes{' --force' if reasons else ''} {shell_words(found.name)}"
     raise UsageError(
         f"team {found.name!r} was not deleted. {said}It has {counted(len(found.members), 'member')}",
@@ -158,7 +159,7 @@ def _cleanup(args: Args, session: Session) -> int:
         rows = [_item_json(item) for item in items]
         session.print_json({"action": "cleanup", "team": team, "dry_run": not doing, "items": rows})
     else:
-        _show_items(session, items, doing)
+        _show_items(session, items, doing, dry_run=args.flag("dry_run"))
     failed = sum(item.error is not None for item in items)
     tried = sum(item.work is not None for item in items)
     return 0 if not failed else 1 if failed == tried else 2
@@ -174,7 +175,7 @@ def _item_json(item: Item) -> dict[str, object]:
     return result
 
 
-def _show_items(session: Session, items: list[Item], doing: bool) -> None:
+def _show_items(session: Session, items: list[Item], doing: bool, *, dry_run: bool) -> None:
     from atm.ui.views.tables import table
 
     if not items:
@@ -183,6 +184,7 @@ def _show_items(session: Session, items: list[Item], doing: bool) -> None:
     rows = [[item.name, item.reason, _outcome(item, doing), _remark(item)] for item in items]
     session.print("\n".join(table(["What", "Reason", "Done" if doing else "Would", ""], rows)))
     if not doing and any(item.work is not None for item in items):
+        session.wants_yes = not dry_run
         session.print("\n  nothing was changed; add --yes to do it")
 
 

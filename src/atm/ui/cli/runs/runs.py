@@ -98,6 +98,7 @@ def _clean(args: Args, session: Session) -> int:
     if runs.is_held(team):
         raise RunActive(f"a run of {team!r} is under way", "wait for it, or interrupt it first")
     if not args.flag("yes"):
+        session.wants_yes = True
         raise UsageError(
             f"this removes the branches and the folder of run {order.run}",
             f"say so: atm runs clean {shell_words(order.run)} --team {shell_words(team)} --yes",

@@ -108,6 +108,7 @@ def _shutdown(args: Args, session: Session, desk: SessionRoom, team: str) -> int
 def _abort(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
     """Needs no team that can be read."""
     agents = [record.member for record in agents_of(desk.crew, team)]
+    session.wants_yes = not args.flag("yes") and bool(agents)
     if not args.flag("yes"):
         would = ", ".join(map(one_line, agents)) or "nobody of ours runs"
         session.tell(

@@ -177,7 +177,7 @@ def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
         lines += _words_about_agy(scope)
     lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
     lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
-    lines.append("  `atm up claude:ann` starts one that knows it; `atm daemon start` wakes those that are idle.")
+    lines.append("  `atm up claude:ann` starts one that knows it; `atm daemon start` wakes others.")
     return [*lines, *words_about_the_path(files, scope)]
 
 
