@@ -27,6 +27,7 @@ export function Replay({ team, at, go }) {
   }, [isPlaying, speed, life]);
   if (read.error) return html`<div class="empty"><h1>There is nothing to replay</h1><p class="lead">${read.error.message}</p></div>`;
   if (!life || now === null) return html`<div class="empty"><p class="dim">Reading ledger and history…</p></div>`;
+  const conflicts = marks.filter((one) => kindOf(one) === "conflict");
   const stepTo = (by) => {
     const found = by > 0 ? marks.find((one) => one.at > now + 0.01) : marks.findLast((one) => one.at < now - 0.01);
     set(found ? found.at : by > 0 ? life.to : life.from);
@@ -41,8 +42,8 @@ export function Replay({ team, at, go }) {
   return html`<div class="banner replay"><${State} of="review" meaning="rest">Replay</${State}><span>You see the team at <time>${clock(now, { today: world.whole?.now })}</time>, ${before((world.whole?.now ?? life.to) - now)}. Nothing can be changed here.</span><a class="btn push" href=${path(team)}>Back to now</a></div>
     <${Then} seen=${seen.value} team=${team} />
     <div class="page"><section class="panel"><header><h2>The team’s life</h2><span class="dim not-phone">${marks.length.toLocaleString("en")} marks from ledger, history and audit</span><ul class="lane-legend push not-phone">${Object.keys(KINDS).filter((kind) => marks.some((one) => kindOf(one) === kind)).map((kind) => html`<li><span class=${`st st-${KINDS[kind][1]} sm`}><${Mark} g=${KINDS[kind][0]} />${KINDS[kind][2]}</span></li>`)}</ul></header>
-      <div class="lanes" tabindex="0" role="group" aria-label="Marks of each member"><div class="lanes-in"><${Lanes} life=${life} marks=${marks} now=${now} go=${set} /><span class="range"><input type="range" min="0" max="1000" step="any" aria-label="Moment" aria-valuetext=${clock(now)} value=${1000 * (now - life.from) / Math.max(1, life.to - life.from)} onInput=${(event) => { play(false); set(life.from + (life.to - life.from) * Number(event.currentTarget.value) / 1000); }} onKeyDown=${onKeyDown} /></span></div></div>
-      <div class="scrub"><button class="btn" type="button" onClick=${begin}>${isPlaying ? "❚❚ Pause" : "▶ Play"}</button><button class="btn" type="button" aria-label="One mark back" onClick=${() => stepTo(-1)}>←</button><button class="btn" type="button" aria-label="One mark on" onClick=${() => stepTo(1)}>→</button><span class="m big-m">${clock(now, { today: world.whole?.now })}</span><span class="dim not-phone">← → go from mark to mark, Shift ten minutes</span><span class="push"></span><div class="seg" role="group" aria-label="Speed">${SPEEDS.map((times) => html`<button type="button" aria-pressed=${String(speed === times)} onClick=${() => setSpeed(times)}>${times}×</button>`)}</div></div></section>
+      <div class="lanes" tabindex="0" role="group" aria-label="Marks of each member"><div class="lanes-in"><${Lanes} life=${life} marks=${marks} now=${now} go=${set} /></div></div><span class="range"><input type="range" min="0" max="1000" step="any" aria-label="Moment" aria-valuetext=${clock(now)} value=${1000 * (now - life.from) / Math.max(1, life.to - life.from)} onInput=${(event) => { play(false); set(life.from + (life.to - life.from) * Number(event.currentTarget.value) / 1000); }} onKeyDown=${onKeyDown} /></span>
+      <div class="scrub"><button class="btn" type="button" onClick=${begin}>${isPlaying ? "❚❚ Pause" : "▶ Play"}</button><button class="btn" type="button" aria-label="One mark back" onClick=${() => stepTo(-1)}>←</button><button class="btn" type="button" aria-label="One mark on" onClick=${() => stepTo(1)}>→</button><span class="m big-m">${clock(now, { today: world.whole?.now })}</span>${conflicts.length > 0 && html`<button class="btn" type="button" onClick=${() => { play(false); set((conflicts.find((one) => one.at > now + 0.01) ?? conflicts[0]).at); }}><span class="st st-broken"><${Mark} g="conflict" />${conflicts.length === 1 ? "To the conflict" : `To the next of ${conflicts.length} conflicts`}</span></button>`}<span class="dim not-phone">← → go from mark to mark, Shift ten minutes</span><span class="push"></span><div class="seg" role="group" aria-label="Speed">${SPEEDS.map((times) => html`<button type="button" aria-pressed=${String(speed === times)} onClick=${() => setSpeed(times)}>${times}×</button>`)}</div></div></section>
       <${AsItWas} seen=${seen.value} error=${seen.error} team=${team} now=${now} /></div>`;
 }
 
@@ -91,7 +92,8 @@ function Lanes({ life, marks, now, go }) {
 /** One mark for each place where several would lie upon each other. */
 function thinned(marks, x) {
   const seen = new Set();
-  return marks.filter((one) => { const key = `${kindOf(one)}${Math.round(x(one.at) / 3)}`; if (seen.has(key)) return false; seen.add(key); return true; });
+  // What one looks for lies above the rest.
+  return [...marks].sort((a, b) => (kindOf(a) === "conflict") - (kindOf(b) === "conflict")).filter((one) => { const key = `${kindOf(one)}${Math.round(x(one.at) / 3)}`; if (seen.has(key)) return false; seen.add(key); return true; });
 }
 
 function mark(one, x, y) {
