@@ -10,6 +10,10 @@ export class Refused extends Error {
 
 const TOO_LONG = 25_000;
 
+let told = () => {};
+/** Whoever keeps the clock is told the time of each answer. */
+export const onTime = (listener) => { told = listener; };
+
 async function call(path, options = {}) {
   let answer;
   try {
@@ -17,6 +21,8 @@ async function call(path, options = {}) {
   } catch {
     throw new Refused(0, "The page got no answer.", "See whether the daemon runs: atm daemon status");
   }
+  const date = Date.parse(answer.headers.get("Date") ?? "");
+  if (!Number.isNaN(date)) told(date / 1000);
   let said = {};
   try { said = await answer.json(); } catch { /* a proxy's page, or cut short: the status says enough */ }
   if (answer.ok) return said;

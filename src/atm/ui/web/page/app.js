@@ -33,9 +33,13 @@ const VIEWS = {
 let route = parse(location.pathname, location.search);
 let redraw = () => {};
 
+/** The daemon is one for all teams: whoever looks at it keeps the menu of the team it came from. */
+const teamHere = () => (route.view === "daemon" ? world.team : route.team);
+const onlyTeam = () => (world.teams?.length === 1 ? world.teams[0].name : "");
+
 function follow() {
   route = parse(location.pathname, location.search);
-  openTeam(route.team);
+  openTeam(route.view === "daemon" ? world.team || onlyTeam() : route.team);
   redraw();
 }
 
@@ -74,7 +78,7 @@ function App() {
     redraw = () => draw((n) => n + 1);
     addEventListener("popstate", follow);
     document.addEventListener("click", onClick);
-    listen({ route: () => route, go, toggleKeys: () => showKeys((is) => !is) });
+    listen({ route: () => ({ ...route, team: teamHere() }), go, toggleKeys: () => showKeys((is) => !is) });
     begin().then(follow);
   }, []);
   useEffect(() => { document.title = title(route); });
@@ -82,13 +86,13 @@ function App() {
   if (world.state === "out") return html`<${SignedOut} why=${world.why} />`;
   if (world.state === "nobody") return html`<${Nobody} why=${world.why} />`;
   return html`<a class="vh skip" href="#main">To the content</a><div class=${world.isLive ? "frame" : "frame stale"}>
-    <${Side} route=${route} /><main class="main" id="main" tabindex="-1"><${Net} key=${`${route.team} ${route.view}`}><${Body} route=${route} /></${Net}></main>${route.team && html`<${Tabbar} route=${route} />`}</div>
+    <${Side} route=${route} team=${teamHere()} toggleKeys=${() => showKeys((is) => !is)} /><main class="main" id="main" tabindex="-1"><${Net} key=${`${route.team} ${route.view}`}><${Body} route=${route} /></${Net}></main>${teamHere() && html`<${Tabbar} route=${route} team=${teamHere()} />`}</div>
     <${Notice} /><${Heard} /><${Keys} isOpen=${isKeys} close=${() => showKeys(false)} />`;
 }
 
 function Body({ route: { view, team, id, at } }) {
   if (view === "teams") return html`<${Teams} go=${go} />`;
-  if (view === "daemon") return html`<${Daemon} />`;
+  if (view === "daemon") return html`<${Disconnected} /><${Daemon} />`;
   if (view === "lost" || !team) return html`<${Lost} />`;
   if (world.missing) return html`<${Missing} team=${team} why=${world.missing} />`;
   if (!world.whole) return html`<${Disconnected} /><${Starting} />`;

@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{version: string, now: number, snapshot: object, rows: object[], cells: Object<string, string>,
- *   counts: {needs: number, problems: number}, got: number}} Whole
+ *   counts: {needs: number, problems: number}}} Whole
  */
 
 /** Ages are as of the message that brings them, and are not told again while they only grow: they become times. */
@@ -12,19 +12,19 @@ const timedRow = (row, now) => ({ ...row, at: ago(row.age, now) });
 const ago = (seconds, now) => (typeof seconds === "number" ? now - seconds : null);
 
 /** A whole as it came, with times instead of ages. */
-export function arrived(said, got = Date.now()) {
+export function arrived(said) {
   const snapshot = { ...said.snapshot, tasks: said.snapshot.tasks ?? [], members: (said.snapshot.members ?? []).map((one) => timed(one, said.now)) };
-  return { ...said, snapshot, rows: (said.rows ?? []).map((row) => timedRow(row, said.now)), cells: said.cells ?? {}, counts: said.counts ?? {}, got };
+  return { ...said, snapshot, rows: (said.rows ?? []).map((row) => timedRow(row, said.now)), cells: said.cells ?? {}, counts: said.counts ?? {} };
 }
 
 /** @returns {Whole|null} null if the change is not about what we have: then the whole is fetched again */
-export function applied(whole, change, got = Date.now()) {
+export function applied(whole, change) {
   if (!whole || change.from !== whole.version) return null;
   const snapshot = { ...whole.snapshot, ...(change.snapshot ?? {}) };
   snapshot.tasks = list(whole.snapshot.tasks ?? [], change.tasks, "id");
   snapshot.members = list(whole.snapshot.members ?? [], change.members, "name", (one) => timed(one, change.now));
   return {
-    version: change.version, now: change.now, got, snapshot,
+    version: change.version, now: change.now, snapshot,
     rows: change.rows ? kept(whole.rows, change.rows.map((row) => timedRow(row, change.now))) : whole.rows,
     cells: cells(whole.cells, change.cells),
     counts: change.counts ?? whole.counts,

@@ -2,7 +2,7 @@
 
 import { NUMBERED, path } from "./route.js";
 
-const isTyping = (target) => target.matches?.("input, textarea, select, [contenteditable]") && !(target.type === "range" || target.type === "checkbox");
+export const isTyping = (target) => target.matches?.("input, textarea, select, [contenteditable]") && !(target.type === "range" || target.type === "checkbox");
 
 /** Rows that can be chosen with j and k, in the order in which they stand. */
 const rows = () => [...document.querySelectorAll("#main [data-row]")].filter((one) => one.checkVisibility?.() ?? true);
@@ -14,6 +14,14 @@ function step(by) {
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length];
   next.focus();
   next.scrollIntoView({ block: "nearest" });
+}
+
+const first = (what) => [...document.querySelectorAll(`#main ${what}`)].find((one) => one.checkVisibility?.() ?? true);
+
+/** Where there is a field to write to somebody in, it is that; else the button that opens one. */
+function write() {
+  const field = first("textarea[data-write]");
+  if (field) { field.focus(); field.scrollIntoView({ block: "nearest" }); } else press("m");
 }
 
 /** Presses a button of the view that is marked for this key, if it is there and may be pressed. */
@@ -34,8 +42,8 @@ export function listen({ route, go, toggleKeys }) {
     else if (event.key === "k") step(-1);
     else if (event.key === "?") toggleKeys();
     else if (event.key === "!" && team) go(path(team, "problems"));
-    else if (event.key === "/") document.querySelector("#main [data-filter]")?.focus();
-    else if (event.key === "m") document.querySelector("#main [data-write]")?.focus();
+    else if (event.key === "/") first("[data-filter]")?.focus();
+    else if (event.key === "m") write();
     else if (event.key === "a" || event.key === "x" || event.key === "n") press(event.key);
     else return;
     event.preventDefault();

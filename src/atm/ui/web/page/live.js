@@ -1,7 +1,7 @@
 // What the page knows: who looks, which teams there are, the team that is open, and whether anybody answers.
 // One value; parts ask for it and are drawn anew when it changes.
 
-import { encoded, get, post, Refused, teamPath } from "./api.js";
+import { encoded, get, onTime, post, Refused, teamPath } from "./api.js";
 import { applied, arrived } from "./change.js";
 import { path } from "./route.js";
 import { Stream } from "./stream.js";
@@ -10,7 +10,7 @@ import { useEffect, useState } from "./view.js";
 /** state: `starting`, `in`, `out` (no login), `nobody` (no answer at the start) */
 export const world = {
   state: "starting", why: null, hello: null, teams: null, team: "", whole: null, gone: false, missing: null,
-  isLive: true, downSince: null, again: 0, notice: null,
+  isLive: true, downSince: null, again: 0, notice: null, given: null,
 };
 const watchers = new Set();
 let stream = null;
@@ -31,11 +31,22 @@ export function useWorld() {
   return world;
 }
 
+/**
+ * By how much the server's clock is ahead of ours. A whole is kept as long as nothing changes, and its `now` with it: it
+ * may be minutes old when it comes. So the latest of all times that were told counts; a beat is told when it is sent.
+ */
+let ahead = null;
+
+function toldNow(seconds, isExact = false) {
+  const found = seconds - Date.now() / 1000;
+  if (isExact || ahead === null || found > ahead) ahead = found;
+}
+onTime((seconds) => toldNow(seconds));
+
 /** Seconds, as the server's clock says; it stands still while nobody answers. */
 export function now() {
-  const { whole, isLive, downSince } = world;
-  const here = isLive ? Date.now() : downSince ?? Date.now();
-  return whole ? whole.now + (here - whole.got) / 1000 : here / 1000;
+  const { isLive, downSince } = world;
+  return (isLive ? Date.now() : downSince ?? Date.now()) / 1000 + (ahead ?? 0);
 }
 
 // Signing in.
@@ -131,6 +142,7 @@ const isOlder = (said, whole) => {
 
 function take(said) {
   if (world.whole && isOlder(said.version, world.whole.version)) return;
+  toldNow(said.now);
   changed({ whole: arrived(said), missing: null });
 }
 
@@ -138,8 +150,9 @@ function heard(team, kind, data) {
   if (team !== world.team) return;
   if (kind === "snapshot") take(data);
   else if (kind === "gone") changed({ gone: true });
-  else if (kind === "beat") { if (world.whole) { world.whole.now = data.now; world.whole.got = Date.now(); } }
+  else if (kind === "beat") toldNow(data.now, true);
   else if (kind === "change" && world.whole?.version !== data.version) {
+    toldNow(data.now);
     const next = applied(world.whole, data);
     if (next) changed({ whole: next });
     else fetchWhole(team);
@@ -148,12 +161,19 @@ function heard(team, kind, data) {
 
 // Doing something.
 
+/** Deeds that answer somebody, and how it is said afterwards that one did them. */
+export const ANSWERS = { approve: "approved", deny: "denied", "deny and say why": "denied", "approve the plan": "approved the plan", "reject the plan": "sent the plan back", answer: "answered" };
+
+/** What was answered on this page last, if it was about this. */
+export const givenFor = (kind, id) => (world.given?.kind === kind && world.given.id === id ? world.given : null);
+
 /** Asks the server to run the command that an offer shows, and says what came of it. */
 export async function doDeed(kind, id, offer, text = "") {
   changed({ notice: { command: offer.command, state: "runs" } });
   try {
     const said = await post(teamPath(world.team, "/deeds"), { kind, id, deed: offer.deed, text });
-    changed({ notice: { command: said.command ?? offer.command, state: said.code ? "failed" : "done", said: said.said ?? "" } });
+    const given = said.code || !ANSWERS[offer.word] ? world.given : { kind, id, word: offer.word, text, at: now() };
+    changed({ given, notice: { command: said.command ?? offer.command, state: said.code ? "failed" : "done", said: said.said ?? "" } });
     return !said.code;
   } catch (error) {
     if (!signedOut(error)) changed({ notice: { command: error.command || offer.command, state: "failed", said: error.message, remedy: error.remedy } });
@@ -171,11 +191,11 @@ const PAUSE = 2000;
 
 /**
  * What a command of atm prints, read again when the team changes, at most every two seconds.
- * @returns {{value: any, command: string, at: number|null, error: Refused|null, reload: () => void}}
+ * @returns {{value: any, command: string, at: number|null, error: Refused|null, again: () => void}}
  */
 export function useRead(what, id = "", { every = 0, team = world.team, isOn = true } = {}) {
   const key = `${team}\u0000${what}\u0000${id}`;
-  const version = world.whole?.version;
+  const version = world.whole?.version, [tries, retry] = useState(0);
   useEffect(() => {
     if (!isOn || !team) return undefined;
     let isHere = true, timer = 0;
@@ -195,9 +215,10 @@ export function useRead(what, id = "", { every = 0, team = world.team, isOn = tr
     const age = Date.now() - (asked.get(key) ?? 0);
     timer = setTimeout(read, age > PAUSE ? 0 : PAUSE - age);
     return () => { isHere = false; clearTimeout(timer); };
-  }, [key, isOn, every ? 0 : version]);
+  }, [key, isOn, tries, every ? 0 : version]);
   const found = kept.get(key);
-  return { value: found?.value ?? null, command: found?.command ?? "", at: found?.at ?? null, error: found?.error ?? null };
+  const again = () => { asked.delete(key); kept.delete(key); retry(tries + 1); };
+  return { value: found?.value ?? null, command: found?.command ?? "", at: found?.at ?? null, error: found?.error ?? null, again };
 }
 
 function keep(key, value) {

@@ -6,6 +6,8 @@ import { encoded } from "./api.js";
 export const NUMBERED = ["overview", "board", "agents", "mail", "approvals", "merge", "sync", "timeline", "problems"];
 export const OTHERS = ["runs", "sessions", "replay"];
 const WITH_ID = { task: "task", agent: "agent", mail: "mail", approvals: "approvals", merge: "merge", runs: "runs", board: "board" };
+/** In the place of a thread: the mail that somebody has not read. */
+export const UNREAD = "unread";
 const PARENT = { task: "board", agent: "agents", more: "timeline" };
 
 /** Which entry of the menu a view belongs to. */
@@ -40,7 +42,7 @@ export function targetPath(team, [kind, id]) {
   const made = {
     approval: () => path(team, "approvals", id), task: () => path(team, "task", id), member: () => path(team, "agent", id),
     merge: () => path(team, "merge", id), thread: () => path(team, "mail", id), message: () => path(team, "mail"),
-    inbox: () => path(team, "mail"), run: () => path(team, "runs", id), session: () => path(team, "sessions"),
+    inbox: () => path(team, "mail", UNREAD), run: () => path(team, "runs", id), session: () => path(team, "sessions"),
     team: () => path(id),
   }[kind];
   return made ? made() : path(team, "problems");

@@ -10,16 +10,20 @@ const SIGNS = {
   failed: ["failed", "broken"], unreachable: ["failed", "broken"], denied: ["failed", "broken"], expired: ["failed", "broken"], error: ["failed", "broken"],
   working: ["working", "moving"], in_progress: ["working", "moving"], resolved: ["working", "moving"], starting: ["working", "moving"], running: ["working", "moving"], active: ["working", "moving"],
   merging: ["working", "proven"], review: ["review", "moving"],
-  idle: ["idle", "rest"], ready: ["ready", "rest"], pending: ["ready", "rest"], queued: ["ready", "rest"], online: ["ready", "rest"], waiting: ["you", "you"],
+  idle: ["idle", "rest"], ready: ["ready", "rest"], pending: ["ready", "rest"], queued: ["ready", "rest"], online: ["ready", "rest"], person: ["idle", "rest"], waiting: ["you", "you"],
   blocked: ["blocked", "rest"], stopped: ["idle", "rest"], offline: ["idle", "rest"], cancelled: ["skipped", "rest"], skipped: ["skipped", "rest"],
   completed: ["done", "proven"], done: ["done", "proven"], approved: ["done", "proven"], success: ["done", "proven"], merged: ["merged", "proven"],
 };
 const UNKNOWN = ["unknown", "rest"];
 
+/** Work-sync has its own words. Not to know is no fault, so none of them has a colour of alarm. */
+const SYNC_SHAPES = { Synced: "done", Working: "working", "Needs sync": "ready", Paused: "ready", Blocked: "blocked" };
+export const syncShape = (label) => (Object.hasOwn(SYNC_SHAPES, label) ? SYNC_SHAPES[label] : "unknown");
+
 /** @returns {[string, string]} shape and meaning */
 export const sign = (word) => (Object.hasOwn(SIGNS, word) ? SIGNS[word] : UNKNOWN);
 
-const WORDS = { in_progress: "in progress", conflict_detected: "conflict", pending: "ready", completed: "done" };
+const WORDS = { person: "a person",  in_progress: "in progress", conflict_detected: "conflict", pending: "ready", completed: "done" };
 export const word = (state) => (Object.hasOwn(WORDS, state) ? WORDS[state] : String(state ?? "unknown").replaceAll("_", " "));
 
 const VENDORS = [

@@ -27,11 +27,11 @@ export function epoch(at) {
 }
 
 /** The time of day, here; with the date in front if it is another day than `today`. */
-export function clock(at, { seconds = true, today = null } = {}) {
+export function clock(at, { seconds = true, tenths = false, today = null } = {}) {
   const then = epoch(at);
   if (then === null) return "unknown";
   const date = new Date(then * 1000);
-  const said = `${two(date.getHours())}:${two(date.getMinutes())}${seconds ? `:${two(date.getSeconds())}` : ""}`;
+  const said = `${two(date.getHours())}:${two(date.getMinutes())}${seconds ? `:${two(date.getSeconds())}` : ""}${tenths ? `.${Math.floor(date.getMilliseconds() / 100)}` : ""}`;
   const other = today !== null && new Date(today * 1000).toDateString() !== date.toDateString();
   return other ? `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${said}` : said;
 }
@@ -45,6 +45,17 @@ export function short(number) {
 }
 
 export const money = (amount) => (amount === null || amount === undefined ? "unknown" : `$${amount.toFixed(2)}`);
+
+/** Whole percents that add up to 100: what is lost by cutting goes to those that lost most. */
+export function percents(numbers) {
+  const total = numbers.reduce((sum, number) => sum + number, 0);
+  if (!total) return numbers.map(() => 0);
+  const exact = numbers.map((number) => 100 * number / total), found = exact.map(Math.floor);
+  const rest = 100 - found.reduce((sum, number) => sum + number, 0);
+  const first = exact.map((share, at) => [share - found[at], at]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, rest);
+  for (const [, at] of first) found[at] += 1;
+  return found;
+}
 
 /** `1 task`, `3 tasks`. */
 export const many = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;

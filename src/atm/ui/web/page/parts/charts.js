@@ -1,6 +1,6 @@
 // Charts: ink on paper. What nobody knows is a gap or a dashed line, never zero.
 
-import { clock } from "../spans.js";
+import { percents } from "../spans.js";
 import { html, useEffect, useRef } from "../view.js";
 
 const WIDE = 150, HIGH = 22;
@@ -42,14 +42,14 @@ function line(values, top) {
 
 /** Shares of a whole, with hatching: read without colour. `of`: [name, number, fill class or pattern] */
 export function Share({ of, label }) {
-  const total = of.reduce((sum, [, n]) => sum + n, 0) || 1, shown = of.filter(([, n]) => n);
+  const total = of.reduce((sum, [, n]) => sum + n, 0) || 1, shown = of.filter(([, n]) => n), shares = percents(shown.map(([, n]) => n));
   let x = 0;
   const look = (fill) => (fill.startsWith("url") ? { fill } : { class: fill });
   return html`<svg class="share" viewBox="0 0 292 14" preserveAspectRatio="none" role="img" aria-label=${label}>${shown.map(([name, n, fill]) => {
     const width = 292 * n / total, from = x;
     x += width;
     return html`<rect x=${from} y="0" width=${Math.max(1, width - 1.5)} height="14" ...${look(fill)}><title>${name} ${n}</title></rect>`;
-  })}</svg><ul class="legend">${shown.map(([name, n, fill]) => html`<li><svg class="sw" viewBox="0 0 12 10" aria-hidden="true"><rect width="12" height="10" ...${look(fill)} /></svg><span>${name}</span><span class="m">${n}</span><b>${Math.round(100 * n / total)}%</b></li>`)}</ul>`;
+  })}</svg><ul class="legend">${shown.map(([name, n, fill], at) => html`<li><svg class="sw" viewBox="0 0 12 10" aria-hidden="true"><rect width="12" height="10" ...${look(fill)} /></svg><span>${name}</span><span class="m">${n}</span><b>${shares[at]}%</b></li>`)}</ul>`;
 }
 
 /** `of`: [name, amount or null]. Those who do not say are one dashed line. */
@@ -60,7 +60,13 @@ export function Bars({ of, figure }) {
     ${unknown.length > 0 && html`<li><span class="cut" title=${unknown.map(([name]) => name).join(", ").slice(0, 300)}><bdi>${unknown.length > 2 ? `${unknown.length} others` : unknown.map(([name]) => name).join(", ")}</bdi></span><svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><path d="M0 3h100" class="s-rest" stroke-width="1.500" stroke-dasharray="2 2.500" /></svg><span class="m dim">unknown</span></li>`}</ul>`;
 }
 
-/** A chart over time, with a cursor. `series`: [label, values, said] */
+/** Lines are told apart by how they are drawn, not by colour. */
+const DASHES = [undefined, [6, 4], [2, 3]];
+
+/** Which line is what, drawn as in the chart, with what it comes to. `series`: [label, values, said, total] */
+export const Lines = ({ series }) => html`<ul class="lane-legend lines">${series.map(([name, , , total], at) => html`<li key=${name}><svg class="sample" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4h28" stroke-dasharray=${DASHES[at]?.join(" ")} /></svg><span>${name}</span><b>${total}</b></li>`)}</ul>`;
+
+/** A chart over time. `series`: [label, values, said] */
 export function Chart({ from, step, series, height = 150, label }) {
   const box = useRef(null);
   useEffect(() => {
@@ -82,20 +88,15 @@ export function Chart({ from, step, series, height = 150, label }) {
   return html`<div class="chart" ref=${box} role="img" aria-label=${label}></div>`;
 }
 
-/** Without a cursor, what is known last. */
-const saidOf = (said, value) => (value === null || value === undefined ? "unknown" : said(value));
-
 function options(box, series, height) {
-  const ink = colours(box), dashes = [undefined, [6, 4], [2, 3]];
+  const ink = colours(box);
   const says = series[0][2];
   const axis = { stroke: ink.dim, grid: { stroke: ink.line, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", size: 40 };
   return {
-    width: box.clientWidth, height, cursor: { y: false }, legend: { live: true },
+    width: box.clientWidth, height, cursor: { show: false }, legend: { show: false },
     axes: [{ ...axis, size: 26, values: [[3600, "{HH}:{mm}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] }, { ...axis, size: 52, values: (_, splits) => splits.map(says) }],
     scales: { y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] } },
-    series: [{ label: "at", value: (_, at) => (at === null || at === undefined ? "the end" : clock(at, { seconds: false })) }, ...series.map(([name, , said], at) => ({
-      label: name, stroke: ink.ink, width: 1.5, dash: dashes[at], points: { show: false }, value: (plot, value, number, at) => saidOf(said, at === null || at === undefined ? plot.data[number].findLast((one) => one !== null) : value),
-    }))],
+    series: [{}, ...series.map(([name], at) => ({ label: name, stroke: ink.ink, width: 1.5, dash: DASHES[at], points: { show: false } }))],
   };
 }
 

@@ -6,7 +6,10 @@ import { Same } from "./said.js";
 
 const ARMED = 2000;
 const label = (word) => word.charAt(0).toUpperCase() + word.slice(1);
-const SAYS = { cancel: "Cancel the task", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
+const SAYS = { "read it": "Mark as read",  cancel: "Cancel the task", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
+/** On the button that sends what was typed. */
+const SENDS = { write: "Send", reply: "Send", answer: "Send the answer", "deny and say why": "Deny", "reject the plan": "Send back" };
+const WRITES = ["write", "reply"];
 const LOOKS = { approve: "primary", "approve the plan": "primary", deny: "danger", kill: "danger", cancel: "danger", skip: "danger" };
 
 /**
@@ -48,10 +51,10 @@ export function Deeds({ kind, id, offers, hints = {}, blocked, children, showsSa
 }
 
 /** Where an answer is typed. Ctrl+Enter sends; it stays if it could not be sent. */
-export function AskBox({ kind, id, offer, onDone, rows = 3, children }) {
+export function AskBox({ kind, id, offer, onDone, rows = 3, isFirst = Boolean(onDone), children }) {
   const [text, set] = useState(""), [runs, run] = useState(false);
   const field = useRef(null);
-  useEffect(() => { if (onDone) field.current?.focus(); }, [offer.deed]);
+  useEffect(() => { if (isFirst) field.current?.focus(); }, [offer.deed]);
   const send = async () => {
     if (!text.trim() || runs) return;
     run(true);
@@ -63,8 +66,8 @@ export function AskBox({ kind, id, offer, onDone, rows = 3, children }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
     if (event.key === "Escape") { event.stopPropagation(); onDone?.(); }
   };
-  return html`<div class="answer"><textarea class="field" ref=${field} rows=${rows} aria-label=${offer.asks} placeholder=${label(offer.asks)} value=${text}
+  return html`<div class="answer"><textarea class="field" ref=${field} rows=${rows} data-write=${WRITES.includes(offer.word) || undefined} aria-label=${offer.asks} placeholder=${label(offer.asks)} value=${text}
       disabled=${!world.isLive} onInput=${(event) => set(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
-    <div class="head"><button type="button" class="btn primary" disabled=${runs || !text.trim() || !world.isLive} onClick=${send}>${label(offer.word)}</button>
-      ${onDone && html`<button type="button" class="btn quiet" onClick=${onDone}>Leave it</button>`}${children}<span class="push not-phone"><${Same} command=${offer.command} /></span></div></div>`;
+    <div class="head"><button type="button" class="btn primary" disabled=${runs || !text.trim() || !world.isLive} onClick=${send}>${SENDS[offer.word] ?? label(offer.word)}</button>
+      ${onDone && html`<button type="button" class="btn quiet" onClick=${onDone}>Cancel</button>`}${children}<span class="push not-phone"><${Same} command=${offer.command} /></span></div></div>`;
 }

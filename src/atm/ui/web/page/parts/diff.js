@@ -2,6 +2,7 @@
 
 import { html, useMemo, useState } from "../view.js";
 import { pieces } from "../hidden.js";
+import { Name } from "./said.js";
 
 const FIRST = 400;
 
@@ -29,6 +30,10 @@ export function rowsOf(text) {
 
 const SIGNS = { add: "+", del: "−" };
 const MOST_LINE = 600;
+
+/** What somebody else started lies where atm does not look. */
+export const isUnseen = (member, read) => !member?.agent || Boolean(read.error?.message?.startsWith("atm has started no agent"));
+export const Unseen = ({ name }) => html`<p class="pad dim">atm did not start <${Name} text=${name} />, so it cannot see its changes.</p>`;
 
 export function Diff({ text }) {
   const rows = useMemo(() => rowsOf(String(text ?? "").slice(0, 2_000_000)), [text]);

@@ -5,7 +5,7 @@ import { entryOf, NUMBERED, OTHERS, path } from "../route.js";
 import { clock, epoch, many, money, span } from "../spans.js";
 import { classes, html, useEffect, useRef, useState } from "../view.js";
 import { Cells, counted, Mark, State } from "./marks.js";
-import { Line, Name, Same, Said } from "./said.js";
+import { Line, Name, readable, Same, Said } from "./said.js";
 
 export const TITLES = {
   overview: "Overview", board: "Board", agents: "Agents", mail: "Mail", approvals: "Approvals", merge: "Merge queue", sync: "Work-sync",
@@ -29,24 +29,24 @@ export function countOf(view) {
   return [number || "", meaning];
 }
 
-export function Side({ route }) {
+export function Side({ route, team, toggleKeys }) {
   const here = entryOf(route.view), teams = world.teams?.length ?? 0;
   const entry = (view, key = "") => {
     const [n, meaning] = countOf(view);
-    return html`<a href=${path(route.team, view)} data-key=${key || undefined} aria-current=${here === view ? "page" : undefined}><span class="k">${key}</span>${TITLES[view]}<span class=${classes("n", meaning)}>${n}</span></a>`;
+    return html`<a href=${path(team, view)} data-key=${key || undefined} aria-current=${here === view ? "page" : undefined}><span class="k">${key}</span>${TITLES[view]}<span class=${classes("n", meaning)}>${n}</span></a>`;
   };
   return html`<aside class="side"><${Brand} />
-    ${route.team && html`<a class="team-pick" href="/"><span class="cut"><${Name} text=${route.team} /></span><span class="m nowrap">${teams > 1 ? `${teams} teams` : ""}</span></a>`}
-    <nav class="nav" aria-label="Views">${route.team && html`${NUMBERED.map((view, at) => entry(view, String(at + 1)))}<hr />${OTHERS.map((view) => entry(view))}`}<a href="/daemon" aria-current=${route.view === "daemon" ? "page" : undefined}><span class="k"></span>Daemon</a></nav>
-    <${Foot} /></aside>`;
+    ${team && html`<a class="team-pick" href="/"><span class="cut"><${Name} text=${team} /></span><span class="m nowrap">${teams > 1 ? `${teams} teams` : ""}</span></a>`}
+    <nav class="nav" aria-label="Views">${team && html`${NUMBERED.map((view, at) => entry(view, String(at + 1)))}<hr />${OTHERS.map((view) => entry(view))}`}<a href="/daemon" aria-current=${route.view === "daemon" ? "page" : undefined}><span class="k"></span>Daemon</a></nav>
+    <${Foot} toggleKeys=${toggleKeys} /></aside>`;
 }
 
-function Foot() {
+function Foot({ toggleKeys }) {
   useTick();
   const { whole, isLive, downSince, hello } = world;
-  return html`<div class="side-foot">${whole && html`<p class="live">${isLive ? html`<${State} of="live" g="proven" meaning="proven" small>live</${State}>` : html`<${State} of="failed" small>no answer</${State}>`}<span class="age">${isLive ? whole.version : span((Date.now() - downSince) / 1000)}</span></p>`}
+  return html`<div class="side-foot">${whole && html`<p class="live" title=${`for programs: version ${whole.version}`}>${isLive ? html`<${State} of="live" g="proven" meaning="proven" small>live</${State}>` : html`<${State} of="failed" small>no answer</${State}>`}${!isLive && html`<span class="age">${span((Date.now() - downSince) / 1000)}</span>`}</p>`}
     ${!isLive && html`<p>in a terminal: <code>atm daemon status</code></p>`}
-    <p><${Name} text=${hello?.person} />${mayAct() ? "" : ", observer"} · <button type="button" class="plain" onClick=${leave}>sign out</button></p><${Theme} /></div>`;
+    <p><${Name} text=${hello?.person} />${mayAct() ? "" : ", observer"} · <button type="button" class="plain" onClick=${leave}>sign out</button></p><p><button type="button" class="plain" onClick=${toggleKeys}><kbd>?</kbd> keys</button></p><${Theme} /></div>`;
 }
 
 export function Theme() {
@@ -59,6 +59,9 @@ export function Theme() {
   return html`<div class="theme" role="group" aria-label="Theme">${["auto", "light", "dark"].map((name) => html`<button type="button" aria-pressed=${String(chosen === name)} onClick=${() => choose(name)}>${name.charAt(0).toUpperCase() + name.slice(1)}</button>`)}</div>`;
 }
 
+/** What the foot of the menu has, where there is no menu. */
+export const Account = ({ isPhone = false }) => html`<section class=${classes("panel pad account", isPhone && "phone-part")}><${Theme} /><p class="said"><${Name} text=${world.hello?.person} />${mayAct() ? "" : ", observer"} <button type="button" class="btn quiet" onClick=${leave}>Sign out</button></p></section>`;
+
 export function Strip({ seen, cells }) {
   useTick();
   const tasks = seen.tasks ?? [], done = tasks.filter((task) => task.state === "completed").length;
@@ -68,7 +71,7 @@ export function Strip({ seen, cells }) {
     <span class="goal cut not-phone">${seen.description && html`<${Line} text=${seen.description} />`}</span>
     <span class="fact cells-box"><${Cells} tasks=${tasks} cells=${cells} /></span>
     ${tasks.length > 0 && html`<span class="fact"><b>${done}</b> of ${tasks.length}<span class="not-phone"> done</span></span>`}
-    ${since !== null && html`<span class="fact time">${seen.status === "active" ? "" : `${seen.status} for `}<b>${span(now() - since)}</b></span>`}<${Spend} members=${seen.members ?? []} /></div>`;
+    ${since !== null && html`<span class="fact time" title=${`since ${clock(since, { today: now() })}`}>${seen.status === "active" ? "running" : `${seen.status} for`} <b>${span(now() - since)}</b></span>`}<${Spend} members=${seen.members ?? []} /></div>`;
 }
 
 function Spend({ members }) {
@@ -78,10 +81,10 @@ function Spend({ members }) {
   return html`<span class="fact spend" title=${silent ? `${silent} of ${agents.length} agents do not report cost` : undefined}>${known.length ? html`<b>${money(sum)}</b>${silent ? " + unknown" : ""}` : "cost unknown"}</span>`;
 }
 
-export function Tabbar({ route }) {
+export function Tabbar({ route, team }) {
   const { whole } = world, here = entryOf(route.view), tasks = whole?.snapshot.tasks ?? [];
   const done = tasks.filter((task) => task.state === "completed").length, { needs = 0, problems = 0 } = whole?.counts ?? {};
-  const entry = (view, top, look = "") => html`<a href=${path(route.team, view)} class=${look} aria-current=${here === view || (view === "more" && !["overview", "board", "mail", "approvals"].includes(here)) ? "page" : undefined}><b>${top}</b>${TITLES[view]}</a>`;
+  const entry = (view, top, look = "") => html`<a href=${path(team, view)} class=${look} aria-current=${here === view || (view === "more" && !["overview", "board", "mail", "approvals"].includes(here)) ? "page" : undefined}><b>${top}</b>${TITLES[view]}</a>`;
   const waits = countOf("approvals")[0];
   return html`<nav class="tabbar" aria-label="Views, short">${entry("overview", html`<span class="st st-you"><${Mark} g="you" />${needs}</span><span class="st st-broken"><${Mark} g="problem" />${problems}</span>`)}${entry("board", `${done}/${tasks.length}`)}${entry("mail", countOf("mail")[0] || "0")}${entry("approvals", waits || "0", waits ? "you" : "")}${entry("more", "…")}</nav>`;
 }
@@ -103,7 +106,7 @@ export function Notice() {
     return () => clearTimeout(timer);
   }, [notice]);
   const word = { runs: ["working", "moving", "runs"], done: ["done", "proven", "done"], failed: ["failed", "broken", "not done"] }[notice?.state];
-  return html`<div class="notice-box" role="status">${notice && html`<div class="panel notice"><${State} of=${notice.state} g=${word[0]} meaning=${word[1]}>${word[2]}</${State}><div>${notice.said && html`<p><${Said} text=${notice.said} most=${600} /></p>`}${notice.remedy && html`<p class="dim"><${Said} text=${notice.remedy} most=${400} /></p>`}<${Same} command=${notice.command} /></div><button type="button" class="btn quiet" onClick=${() => changed({ notice: null })}>Put away</button></div>`}</div>`;
+  return html`<div class="notice-box" role="status">${notice && html`<div class="panel notice"><${State} of=${notice.state} g=${word[0]} meaning=${word[1]}>${word[2]}</${State}><div>${notice.said && html`<p><${Said} text=${readable(notice.said)} most=${600} /></p>`}${notice.remedy && html`<p class="dim"><${Said} text=${notice.remedy} most=${400} /></p>`}<${Same} command=${notice.command} /></div><button type="button" class="btn quiet" onClick=${() => changed({ notice: null })}>Close</button></div>`}</div>`;
 }
 
 /** Says to screen readers what is new for the person; politely, and once. */
@@ -123,7 +126,7 @@ export function Heard() {
 const KEYS = [
   ["1 … 9", "overview, board, agents, mail, approvals, merge queue, work-sync, timeline, problems"], ["j k", "the next row, the one before; Enter opens it"],
   ["a a, x", "approve with two presses, deny with one, where the whole command is in sight"], ["m", "write, where there is somebody to write to"],
-  ["/", "filter"], ["← → + − 0", "in the graph: move, zoom, all of it; in the replay: from mark to mark"], ["Esc", "leave what is open"], ["?", "these keys"],
+  ["/", "search, or filter"], ["← → + − 0", "in the graph: move, zoom, all of it; in the replay: from mark to mark, with Shift a tenth of the whole"], ["Esc", "leave what is open"], ["?", "these keys"],
 ];
 
 export function Keys({ isOpen, close }) {

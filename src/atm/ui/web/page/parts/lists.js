@@ -2,6 +2,8 @@
 
 import { html, useMemo, useRef, useState } from "../view.js";
 import { many } from "../spans.js";
+import { Mark } from "./marks.js";
+import { readable, Said } from "./said.js";
 
 /** A button for so few more would take as much room as they do. */
 const FEW = 2;
@@ -10,7 +12,7 @@ const FEW = 2;
 export function Some({ of, first = 60, step = 200, draw, what = "more", inside = "li" }) {
   const [wanted, set] = useState(first);
   const most = of.length - wanted <= FEW ? of.length : wanted, rest = of.length - most;
-  const button = () => html`<button type="button" class="btn quiet" onClick=${() => set(most + step)}>Show ${Math.min(step, rest)} of ${rest.toLocaleString("en")} ${what}</button>`;
+  const button = () => html`<button type="button" class="btn quiet" onClick=${() => set(most + step)}>Show ${Math.min(step, rest)} ${what}${rest > step ? ` of ${rest.toLocaleString("en")}` : ""}</button>`;
   const more = () => (inside === "tr" ? html`<tr key="more"><td colspan="9">${button()}</td></tr>` : inside === "span" ? html`<span key="more">${button()}</span>` : html`<li key="more" class="more">${button()}</li>`);
   return html`${of.slice(0, most).map(draw)}${rest > 0 && more()}`;
 }
@@ -43,7 +45,7 @@ export function fits(filter) {
   });
 }
 
-export const Filter = ({ value, set, hint = "Filter: words, s:state, a:agent" }) => html`<input class="field filter" type="search" data-filter aria-label="Filter" placeholder=${hint} value=${value} onInput=${(event) => set(event.currentTarget.value)} />`;
+export const Filter = ({ value, set, hint = "Filter, s:state, a:name" }) => html`<input class="field filter" type="search" data-filter aria-label="Filter" title="Words; s: and a state; a: and a name" placeholder=${hint} value=${value} onInput=${(event) => set(event.currentTarget.value)} />`;
 
 /** A group keeps its place when it is empty, in one line. */
 export function Group({ title, count, note, id, children, none }) {
@@ -54,6 +56,6 @@ export const countNote = (waiting) => waiting ? `${many(waiting, "new row")} whe
 
 /** Where a value is not read yet, or could not be. */
 export function Unread({ of, what }) {
-  if (of.error) return html`<div class="pad"><p><span class="st st-broken sm">${of.error.message}</span></p><p class="dim m">${of.error.remedy}</p></div>`;
+  if (of.error) return html`<div class="pad unread"><p class="wrong"><${Mark} g="failed" /><${Said} text=${readable(of.error.message)} most=${400} /></p>${of.error.remedy && html`<p class="dim m"><${Said} text=${of.error.remedy} most=${400} /></p>`}${of.again && html`<p><button type="button" class="btn" onClick=${of.again}>Try again</button></p>`}</div>`;
   return html`<p class="pad dim m">Reading ${what}…</p>`;
 }

@@ -16,7 +16,7 @@ export function State({ of, children, small, g, meaning }) {
   return html`<span class=${classes("st", `st-${meaning ?? means}`, small && "sm")}><${Mark} g=${g ?? shape} />${children ?? html`<${Line} text=${wordOf(of)} most=${40} />`}</span>`;
 }
 
-export const Vendor = ({ tag }) => tag ? html`<abbr class="vendor" title=${vendorName(tag)}>${tag}</abbr>` : null;
+export const Vendor = ({ tag }) => tag ? html`<abbr class="vendor" title=${`${tag}: ${vendorName(tag)}`}>${tag}</abbr>` : null;
 
 export function Who({ name, vendor, children }) {
   const tag = vendor ?? vendorOf(memberCalled(name));
@@ -58,6 +58,24 @@ export function Age({ at, before = "", after = "" }) {
   const said = world.isLive ? `${before}${span(Math.max(0, now() - then))}${after}` : `${SINCE[before] ?? before}${clock(then)}`;
   return html`<span class="age">${said}</span>`;
 }
+
+/** Older signs of life say nothing about now. */
+const FRESH = 120;
+export const isFresh = (member) => member.heard_at !== null && member.heard_at !== undefined && now() - member.heard_at < FRESH;
+
+/** When a member was heard of last, and by whom. */
+export function LastHeard({ at, source = "" }) {
+  useTick();
+  const by = source ? ` (${source})` : "", isNow = at !== null && at !== undefined && now() - at < FRESH;
+  return at === null || at === undefined ? html`<span class="age">never heard of</span>` : html`<${Age} at=${at} before=${isNow ? "heard of " : "last heard of "} after=${` ago${by}`} />`;
+}
+
+/** A task among those that another waits for or holds up. */
+export function TaskRow({ id, cells = world.whole?.cells ?? {} }) {
+  const task = taskOf(id), cell = cells[id] ?? task?.state ?? "unknown";
+  return html`<li><a class="task-row" href=${path(world.team, "task", id)}><${State} of=${cell} small meaning=${task && lookOf(task, cells) === "you" ? "you" : undefined}>${cell === "you" ? "waits for you" : undefined}</${State}><span class="t">#<${Name} text=${id} /> <${Line} text=${task?.subject ?? "is not on the board"} most=${120} /></span><span class="dim">${task?.owner ? html`<${Name} text=${task.owner} />` : "nobody yet"}</span></a></li>`;
+}
+export const TaskRows = ({ ids }) => html`<ul class="task-rows">${ids.map((id) => html`<${TaskRow} key=${id} id=${id} />`)}</ul>`;
 
 /** Counts down; then it counts as denied. */
 export function Left({ until, word = "left" }) {

@@ -49,6 +49,14 @@ export function Said({ text, most = 4000 }) {
     html`… <button type="button" class="btn quiet" onClick=${() => all(true)}>Show all ${said.length.toLocaleString("en")} characters</button>`}`;
 }
 
+/** What a program says when it breaks is for its authors: its last line at most. */
+export function readable(text) {
+  const said = String(text ?? "").trim();
+  if (!/^Traceback/.test(said)) return said;
+  const last = said.split("\n").at(-1).trim();
+  return `atm broke in the middle of it${last.startsWith("Traceback") ? "" : `: ${last.slice(0, 200)}`}. What it was doing stands in its log: atm logs`;
+}
+
 /** What an agent claims. */
 export const Quote = ({ text, by, most }) => html`“<${Said} text=${text} most=${most} />”${by && html` <span class="dim">said by <${Name} text=${by} /></span>`}`;
 

@@ -2,13 +2,13 @@
 
 import { useOffers, useRead, world } from "../live.js";
 import { path } from "../route.js";
-import { vendorName, vendorOf } from "../signs.js";
+import { syncShape, vendorName, vendorOf } from "../signs.js";
 import { clock, money, short, span } from "../spans.js";
 import { html, useEffect, useRef, useState } from "../view.js";
 import { AskBox, Deeds } from "../parts/deeds.js";
-import { Diff } from "../parts/diff.js";
+import { Diff, isUnseen, Unseen } from "../parts/diff.js";
 import { Some, Unread } from "../parts/lists.js";
-import { Age, Mark, memberCalled, State, Tag, taskOf, Vendor } from "../parts/marks.js";
+import { Age, isFresh, LastHeard, Mark, memberCalled, State, Tag, TaskRows, taskOf, Vendor } from "../parts/marks.js";
 import { Line, Name, Path, Said, Same } from "../parts/said.js";
 import { Mini, Rail } from "../parts/rail.js";
 import { pieces } from "../hidden.js";
@@ -25,13 +25,19 @@ export function Agent({ id, whole }) {
 /** Mail, presence, sync and stall are four signals, and never one. */
 function Four({ member, whole }) {
   const stall = (whole.snapshot.stalled ?? []).find((one) => one.member === member.name), mail = member.mail ?? {}, sync = member.sync;
-  const there = { online: ["done", "proven", "online"], offline: ["failed", "rest", "offline"], dead: ["failed", "broken", "gone"] }[member.liveness] ?? ["unknown", "rest", String(member.liveness ?? "unknown")];
+  const isPerson = member.kind === "human", there = isPerson ? ["idle", "rest", "a person"] : thereOf(member);
   const box = (question, [shape, meaning, answer], why, source) => html`<li><span class="q">${question}</span><span class=${`st st-${meaning}`}><${Mark} g=${shape} /><${Line} text=${answer} most=${60} /></span><small>${why}</small><span class="age">${source}</span></li>`;
   return html`<ul class="panel four">
     ${box("Has it got its mail?", mail.unread === 0 ? ["done", "proven", "yes"] : mail.unread ? ["open", "rest", `${mail.unread} unread`] : ["unknown", "rest", "unknown"], mail.problem ? html`<${Line} text=${mail.problem} />` : mail.total ? `${mail.total} in its inbox` : "no mail yet", "inbox")}
-    ${box("Is anybody there?", there, html`<${Line} text=${member.liveness_warning || member.liveness_source} most=${100} />`, html`<${Age} at=${member.heard_at} before="seen " after=" ago" />`)}
-    ${box("Does it know its work?", sync ? [sync.state === "synced" || sync.state === "working" ? "done" : sync.state === "unknown" ? "unknown" : "ready", "rest", sync.label] : ["unknown", "rest", "unknown"], html`<${Line} text=${sync?.why ?? "nobody asked"} most=${140} />`, "work-sync")}
+    ${box("Is anybody there?", there, isPerson ? "atm watches agents, not people" : html`<${Line} text=${member.liveness_warning || member.liveness_source} most=${100} />`, isPerson ? "" : html`<${LastHeard} at=${member.heard_at} />`)}
+    ${box("Does it know its work?", isPerson ? ["idle", "rest", "not asked"] : [syncShape(sync?.label), "rest", sync?.label ?? "unknown"], html`<${Line} text=${isPerson ? "people are not reminded of tasks" : sync?.why ?? "nobody asked"} most=${140} />`, "work-sync")}
     ${box("Does the work get on?", stall ? ["problem", "broken", `not on #${stall.task}`] : member.tasks?.length ? ["done", "proven", "as far as atm knows"] : ["idle", "rest", "it holds no task"], stall ? html`no progress since ${clock(stall.since, { today: whole.now })}; ${stall.told === "lead" ? "its lead was told" : "it was told"}` : member.tasks?.length ? "no stall was found" : "nothing to get on with", "task history")}</ul>`;
+}
+
+/** A sign of life that is old is no proof: then the tick is missing. */
+function thereOf(member) {
+  if (member.liveness === "online") return isFresh(member) ? ["done", "proven", "online"] : ["open", "rest", "online when last heard of"];
+  return { offline: ["failed", "rest", "offline"], dead: ["failed", "broken", "gone"] }[member.liveness] ?? ["unknown", "rest", String(member.liveness ?? "unknown")];
 }
 
 const TABS = [["output", "Output"], ["diff", "Diff"], ["mail", "Mail"], ["receipts", "Receipts"], ["sync", "Work-sync"]];
@@ -47,12 +53,12 @@ function Parts({ member, write }) {
   };
   const Part = { output: Outputs, diff: Changes, mail: Thread, receipts: Receipts, sync: Knows }[open];
   return html`<section class="panel"><div class="tabs" role="tablist" ref=${list} onKeyDown=${onKeyDown} aria-label="About this member">${TABS.map(([id, title]) => html`<button key=${id} role="tab" type="button" id=${`tab-${id}`} aria-selected=${String(open === id)} aria-controls="part" tabindex=${open === id ? 0 : -1} onClick=${() => set(id)}>${title}</button>`)}</div>
-    <div id="part" role="tabpanel" aria-labelledby=${`tab-${open}`}><${Part} member=${member} write=${write} /></div></section>`;
+    <div id="part" role="tabpanel" aria-labelledby=${`tab-${open}`}><${Part} member=${member} /></div>${write && html`<div class="pad line-top"><${AskBox} kind="member" id=${member.name} offer=${write} rows=${2} /></div>`}</section>`;
 }
 
-function Outputs({ member, write }) {
+function Outputs({ member }) {
   const read = useRead("output", member.name, { every: 2000 });
-  return html`${read.value ? html`<${Output} name=${member.name} read=${read} />` : html`<${Unread} of=${read} what="its output" />`}${write && html`<div class="pad" data-press="m"><${AskBox} kind="member" id=${member.name} offer=${write} rows=${2} /></div>`}`;
+  return read.value ? html`<${Output} name=${member.name} read=${read} />` : html`<${Unread} of=${read} what="its output" />`;
 }
 
 const MOST_LINE = 500;
@@ -66,7 +72,8 @@ export function Output({ name, read, most = 400 }) {
 }
 
 function Changes({ member }) {
-  const read = useRead("diff", member.name);
+  const read = useRead("diff", member.name, { isOn: Boolean(member.agent) });
+  if (isUnseen(member, read)) return html`<${Unseen} name=${member.name} />`;
   return read.value ? html`<${Diff} text=${read.value.diff} /><p class="pad"><${Same} command=${read.command} /></p>` : html`<${Unread} of=${read} what="what it changed" />`;
 }
 
@@ -103,7 +110,7 @@ function Held({ member }) {
   if (!ids.length) return html`<section class="panel pad"><h2>Task</h2><p class="dim">It holds none.</p></section>`;
   return ids.slice(0, 6).map((id) => {
     const task = taskOf(id);
-    return html`<section key=${id} class="panel"><header><h2>Task</h2><${Tag} id=${id} /><span class="push">${task && html`<${State} of=${task.state} small />`}</span></header><div class="pad"><p><${Line} text=${task?.subject ?? ""} /></p>${task && html`<dl class="kv task-kv"><dt>holds up</dt><dd>${task.blocks?.length ? task.blocks.map((one) => html`<${Tag} id=${one} /> `) : "nothing"}</dd>${task.files?.length ? html`<dt>files</dt><dd>${task.files.slice(0, 8).map((file) => html`<div><${Path} text=${file} /></div>`)}</dd>` : null}</dl>`}</div></section>`;
+    return html`<section key=${id} class="panel"><header><h2>Task</h2><${Tag} id=${id} /><span class="push">${task && html`<${State} of=${task.state} small />`}</span></header><div class="pad"><p><${Line} text=${task?.subject ?? ""} /></p>${task && html`<dl class="kv task-kv"><dt>holds up</dt><dd>${task.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "nothing"}</dd>${task.files?.length ? html`<dt>files</dt><dd>${task.files.slice(0, 8).map((file) => html`<div><${Path} text=${file} /></div>`)}</dd>` : null}</dl>`}</div></section>`;
   });
 }
 

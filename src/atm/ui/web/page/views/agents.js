@@ -2,29 +2,36 @@
 
 import { useRead } from "../live.js";
 import { path } from "../route.js";
+import { many } from "../spans.js";
 import { html, memo, useState } from "../view.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
-import { Age, State, Tags, Who } from "../parts/marks.js";
+import { LastHeard, State, Who } from "../parts/marks.js";
 import { Line, Name } from "../parts/said.js";
 import { Output } from "./agent.js";
 
-/** The word for a member, as the overview has it; people have none there. */
+/** The word for a member, as the overview has it. People are not watched: whether one is there nobody knows. */
 export function wordOf(member, rows) {
+  if (member.kind === "human") return "person";
   const of = rows.filter((one) => one.who === member.name && one.word !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
   return row?.word ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
 }
 
+const counted = (members) => {
+  const people = members.filter((one) => one.kind === "human").length;
+  return `${many(members.length - people, "agent")}${people ? `, ${many(people, "person", "people")}` : ""}`;
+};
+
 export function Agents({ team, whole }) {
   const [filter, set] = useState(""), [peeked, peek] = useState("");
   const isIn = fits(filter), shown = whole.snapshot.members.filter((one) => isIn({ state: `${one.state} ${one.liveness} ${one.sync?.label ?? ""}`, who: one.name, text: `${one.name} ${one.agent?.runtime ?? ""}` }));
-  return html`<div class="page"><div class="head"><h1>Agents</h1><${Filter} value=${filter} set=${set} /><span class="dim m push not-phone">mail, presence, sync and stall are four answers, never one</span></div>
+  return html`<div class="page"><div class="head"><h1>Agents</h1><span class="dim">${counted(whole.snapshot.members)}</span><${Filter} value=${filter} set=${set} /><span class="dim m push not-phone">mail, presence, sync and stall are four answers, never one</span></div>
     ${!shown.length ? html`<section class="panel pad"><p class="dim">${filter ? "Nobody fits the filter." : "Nobody is in the team yet."}</p><code class="cmd">atm teams add-member ${team} ann</code></section>`
-      : html`<section class="panel"><ul class="rows"><${Some} of=${shown} first=${80} what="members" draw=${(one) => html`<li key=${one.name} class="row"><${Member} one=${one} word=${wordOf(one, whole.rows)} team=${team} isPeeked=${peeked === one.name} peek=${peek} />${peeked === one.name && html`<${Peek} name=${one.name} />`}</li>`} /></ul></section>`}</div>`;
+      : html`<section class="panel"><ul class="rows"><${Some} of=${shown} first=${80} draw=${(one) => html`<li key=${one.name} class="row"><${Member} one=${one} word=${wordOf(one, whole.rows)} team=${team} isPeeked=${peeked === one.name} peek=${peek} />${peeked === one.name && html`<${Peek} name=${one.name} />`}</li>`} /></ul></section>`}</div>`;
 }
 
 const Member = memo(({ one, word, team, isPeeked, peek }) => html`<div class="member-row"><a class="agent-row" data-row href=${path(team, "agent", one.name)}><${State} of=${word} /><${Who} name=${one.name} />
-    <span class="what"><span class="cut">${one.tasks?.length ? html`holds ${one.tasks.slice(0, 5).map((id) => `#${id}`).join(" ")}` : html`<span class="dim">holds nothing</span>`}${one.is_lead ? ", leads" : ""}</span><small class="cut">${one.sync?.label ?? "sync unknown"}${one.mail?.unread ? `, ${one.mail.unread} unread` : ""}${one.agent?.error ? html`, <${Line} text=${one.agent.error} />` : ""}</small></span>
-    <span class="mini-cell"></span><span class="right"><${Age} at=${one.heard_at} before=${one.liveness === "unknown" ? "" : `${one.liveness} `.slice(0, 14)} /></span></a>
+    <span class="what"><span class="cut">${one.tasks?.length ? html`holds ${one.tasks.slice(0, 5).map((id) => `#${id}`).join(" ")}` : html`<span class="dim">holds nothing</span>`}${one.is_lead ? ", leads" : ""}</span><small class="cut">${one.kind === "human" ? "mail waits until it is read" : one.sync?.label ?? "sync unknown"}${one.mail?.unread ? `, ${one.mail.unread} unread` : ""}${one.agent?.error ? html`, <${Line} text=${one.agent.error} />` : ""}</small></span>
+    <span class="right">${one.kind !== "human" && html`<${LastHeard} at=${one.heard_at} />`}</span></a>
   ${one.agent && html`<button type="button" class="btn quiet" aria-expanded=${String(isPeeked)} onClick=${() => peek(isPeeked ? "" : one.name)}>Peek</button>`}</div>`);
 
 function Peek({ name }) {

@@ -40,9 +40,10 @@ function Kanban({ tasks, whole, team }) {
   }, [tasks]);
   const stalls = useMemo(() => new Map((whole.snapshot.stalled ?? []).map((one) => [one.task, one])), [whole.snapshot.stalled]);
   const merges = useMemo(() => new Map((whole.snapshot.merges?.open ?? []).map((one) => [one.task, one])), [whole.snapshot.merges]);
-  return html`<div class="kanban">${LANES.map(([state, title, shape, meaning], at) => {
+  const empty = LANES.filter(([state]) => !lanes.get(state).length).map(([, title]) => title);
+  return html`<div class="kanban">${empty.length > 0 && html`<p class="phone-part dim m none-in">Nothing in ${empty.join(", ")}</p>`}${LANES.map(([state, title, shape, meaning], at) => {
     const list = lanes.get(state);
-    return html`<section key=${state} class=${`lane lane-${at + 1}`}><header><h3><span class=${`st st-${meaning}`}><${Mark} g=${shape} />${title}</span></h3><span class="m">${list.length}</span></header>
+    return html`<section key=${state} class=${classes(`lane lane-${at + 1}`, !list.length && "is-empty")}><header><h3><span class=${`st st-${meaning}`}><${Mark} g=${shape} />${title}</span></h3><span class="m">${list.length}</span></header>
       <ul><${Some} of=${list} first=${state === "completed" ? 5 : FIRST} draw=${(task) => html`<li key=${task.id}><${Card} task=${task} cell=${whole.cells[task.id] ?? task.state} look=${lookOf(task, whole.cells)} stall=${stalls.get(task.id)} merge=${merges.get(task.id)} owner=${memberCalled(task.owner)} team=${team} /></li>`} />${!list.length && html`<li class="none">${NONE[state]}</li>`}</ul></section>`;
   })}</div>`;
 }
@@ -75,7 +76,7 @@ function Under({ task, merge, stall }) {
 }
 
 function List({ tasks, cells, team }) {
-  return html`<section class="panel"><ul class="rows"><${Some} of=${tasks} first=${100} what="tasks" draw=${(task) => html`<li key=${task.id}><${ListRow} task=${task} cell=${cells[task.id] ?? task.state} team=${team} /></li>`} /></ul></section>`;
+  return html`<section class="panel"><ul class="rows"><${Some} of=${tasks} first=${100} draw=${(task) => html`<li key=${task.id}><${ListRow} task=${task} cell=${cells[task.id] ?? task.state} team=${team} /></li>`} /></ul></section>`;
 }
 
 const ListRow = memo(({ task, cell, team }) => html`<a class="done-row row" data-row href=${path(team, "task", task.id)}><${State} of=${cell} /><span class="cut">#<${Name} text=${task.id} /> <${Line} text=${task.subject} /></span><span class="by">${task.owner && html`<${Who} name=${task.owner} />`}</span><span class="age right cut">${(task.blocked_by_open ?? []).slice(0, 3).map((id) => `#${id}`).join(" ")}</span></a>`);

@@ -4,16 +4,17 @@ import { useRead, world } from "../live.js";
 import { span } from "../spans.js";
 import { html } from "../view.js";
 import { Some, Unread } from "../parts/lists.js";
+import { Account } from "../parts/frame.js";
 import { State } from "../parts/marks.js";
 import { Line, Name, Said, Same } from "../parts/said.js";
 
 /** The daemon is one for all teams; the API reads it through any of them. */
 export function Daemon() {
-  const team = world.teams?.[0]?.name ?? "", read = useRead("daemon", "", { team, every: 5000 }), logs = useRead("logs", "", { team, every: 5000 }), said = read.value;
+  const team = world.team || world.teams?.[0]?.name || "", read = useRead("daemon", "", { team, every: 5000 }), logs = useRead("logs", "", { team, every: 5000 }), said = read.value;
   if (!team) return html`<div class="page"><div class="head"><h1>Daemon</h1></div><section class="panel pad"><p class="dim">Without a team there is nothing it does.</p><code class="cmd">atm daemon status</code></section></div>`;
   return html`<div class="page"><div class="head"><h1>Daemon</h1>${said && html`<${State} of=${said.running ? "running" : "stopped"}>${said.running ? "runs" : "does not run"}</${State}>`}<span class="push not-phone"><${Same} command=${read.command} /></span></div>
     ${!said ? html`<section class="panel"><${Unread} of=${read} what="the daemon" /></section>` : html`<div class="two even top"><section class="panel"><header><h2>What it says of itself</h2></header><div class="pad"><${Facts} of=${said} /></div></section><${Loops} of=${said} /></div><${Plugins} of=${said} />`}
-    <section class="panel"><header><h2>Log</h2><span class="push not-phone"><${Same} command=${logs.command} /></span></header>${logs.value ? html`<${Log} lines=${logs.value.lines ?? []} />` : html`<${Unread} of=${logs} what="the log" />`}</section></div>`;
+    <section class="panel"><header><h2>Log</h2><span class="push not-phone"><${Same} command=${logs.command} /></span></header>${logs.value ? html`<${Log} lines=${logs.value.lines ?? []} />` : html`<${Unread} of=${logs} what="the log" />`}</section><p class="phone-part"><a class="link" href="/">Teams</a></p><${Account} isPhone /></div>`;
 }
 
 const isPlain = (value) => ["string", "number", "boolean"].includes(typeof value);

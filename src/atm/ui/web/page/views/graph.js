@@ -8,6 +8,8 @@ import { lookOf } from "../parts/marks.js";
 
 const NODE = { wide: 240, high: 32, gap: 8, between: 56 };
 const MOST = 300;
+/** What stands beside the graph. Where there is more room than it needs it is not drawn larger than it is. */
+const BESIDE = 300;
 const LOOKS = { done: "done", merging: "done", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "blocked", ready: "" };
 const MEANINGS = { done: "proven", merging: "proven", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "rest", ready: "rest" };
 
@@ -67,7 +69,7 @@ export function Graph({ tasks, cells, team, isTall = false }) {
   const plan = useMemo(() => layout(drawn), [drawn]), way = useMemo(() => longest(drawn, plan.byId), [plan]);
   const size = sizeOf(plan.columns), [view, set] = useState(null), drag = useRef(null), box = useRef(null);
   if (!drawn.length) return html`<section class="panel pad"><p class="dim">No task waits for another.</p></section>`;
-  const now = view ?? { x: -2, y: -4, wide: Math.max(size.wide + 4, 560), high: size.high + 8 };
+  const now = view ?? { x: -2, y: -4, wide: Math.max(size.wide + 4, 560, innerWidth - BESIDE), high: size.high + 8 };
   const zoom = (by) => set({ x: now.x + now.wide * (1 - by) / 2, y: now.y + now.high * (1 - by) / 2, wide: Math.min(60000, Math.max(200, now.wide * by)), high: now.high * by });
   const move = (x, y) => set({ ...now, x: now.x + x * now.wide, y: now.y + y * now.high });
   const onKeyDown = (event) => {

@@ -23,11 +23,12 @@ export function Merge({ team, id, whole }) {
 
 function Table({ items, team, chosen }) {
   let place = 0;
-  return html`<table class="table"><thead><tr><th><span class="vh">place</span></th><th>state</th><th>task</th><th class="opt">by</th><th class="opt branch">branch</th><th class="opt">checks</th><th class="num opt">files</th><th class="num">done</th></tr></thead><tbody><${Some} of=${items} first=${60} what="merges" inside="tr" draw=${(item) => html`<${Row} key=${item.task} item=${item} place=${item.status === "merged" || item.skipped ? "" : ++place} team=${team} isOpen=${item.task === chosen} />`} /></tbody></table>`;
+  const isNext = (item) => item.status !== "merged" && !item.skipped, hasPlaces = items.some(isNext);
+  return html`<table class="table"><thead><tr>${hasPlaces && html`<th class="opt">next</th>`}<th>state</th><th>task</th><th class="opt">by</th><th class="opt branch">branch</th><th class="opt">checks</th><th class="num opt">files</th><th class="num">done</th></tr></thead><tbody><${Some} of=${items} first=${60} inside="tr" draw=${(item) => html`<${Row} key=${item.task} item=${item} place=${!hasPlaces ? null : isNext(item) ? ++place : ""} team=${team} isOpen=${item.task === chosen} />`} /></tbody></table>`;
 }
 
 function Row({ item, place, team, isOpen }) {
-  return html`<tr class=${isOpen ? "chosen" : ""}><td class="m dim">${place}</td><td><${State} of=${item.skipped ? "skipped" : item.status} /></td><td><a data-row href=${path(team, "merge", item.task)} data-same aria-current=${isOpen ? "true" : undefined}><span class="tag">#<${Name} text=${item.task} /></span> <${Line} text=${item.subject ?? taskOf(item.task)?.subject} most=${90} /></a></td><td class="opt"><${Who} name=${item.agent} /></td><td class="opt branch"><span class="dim"><${Path} text=${item.branch} /></span></td><td class="opt"><${Checks} checks=${item.checks ?? []} /></td><td class="opt m num">${item.files?.length ?? 0}</td><td class="num"><${Age} at=${item.done_at} /></td></tr>`;
+  return html`<tr class=${isOpen ? "chosen" : ""}>${place !== null && html`<td class="m dim opt">${place}</td>`}<td><${State} of=${item.skipped ? "skipped" : item.status} /></td><td><a data-row href=${path(team, "merge", item.task)} data-same aria-current=${isOpen ? "true" : undefined}><span class="tag">#<${Name} text=${item.task} /></span> <${Line} text=${item.subject ?? taskOf(item.task)?.subject} most=${90} /></a></td><td class="opt"><${Who} name=${item.agent} /></td><td class="opt branch"><span class="dim"><${Path} text=${item.branch} /></span></td><td class="opt"><${Checks} checks=${item.checks ?? []} /></td><td class="opt m num">${item.files?.length ?? 0}</td><td class="num"><${Age} at=${item.done_at} /></td></tr>`;
 }
 
 function Checks({ checks }) {

@@ -1,18 +1,18 @@
 // Who needs me, and what goes wrong without me? Always in the same order: needs you, problems, working, idle, unknown, done.
 
 import { rowKey } from "../change.js";
-import { mayAct, useRead, world } from "../live.js";
+import { ANSWERS, givenFor, mayAct, useRead, world } from "../live.js";
 import { path, targetPath } from "../route.js";
 import { clock, many, money, short } from "../spans.js";
 import { classes, html, memo, useState } from "../view.js";
 import { Bars, Share, Spark } from "../parts/charts.js";
 import { AskBox, Deed } from "../parts/deeds.js";
 import { countNote, Group, Some, useHeld } from "../parts/lists.js";
-import { Age, counted, Left, lookOf, memberCalled, State, Tag, taskOf, Who } from "../parts/marks.js";
+import { Age, counted, LastHeard, Left, lookOf, memberCalled, State, Tag, taskOf, Who } from "../parts/marks.js";
 import { Command, Line, Quote } from "../parts/said.js";
 
 const TITLES = { command: "Approve a command", plan: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
-const LOOK = { command: "See it whole", plan: "Read the plan", mail: "Open the mail" };
+const LOOK = { command: "See it whole", plan: "Read the plan", mail: "Open the mail", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
 /** A longer command is decided about where all of it is in sight. */
 export const LONGEST_HERE = 240;
 
@@ -40,9 +40,15 @@ const Ask = memo(({ row, isGone, isBroken, team }) => {
   return html`<article class=${classes("ask", isBroken && "broken", isGone && "gone")}><div class="top"><${State} of=${row.word}>${TITLES[row.word] ?? html`<${Line} text=${capital(row.word)} />`}</${State}>
       ${row.who && html`<${Who} name=${row.who} vendor=${row.vendor} />`}<${Tag} id=${row.task} />${subject && html`<span class="say cut"><${Line} text=${subject} /></span>`}<span class="push"><${Waits} row=${row} isBroken=${isBroken} /></span></div>
     <div class="what"><${What} row=${row} isBroken=${isBroken} /></div>
-    ${isGone ? html`<p class="act dim m">settled</p>` : html`<div class="act"><${Acts} row=${row} kind=${kind} id=${id} to=${to} ask=${ask} /></div>`}
+    ${isGone ? html`<p class="act dim m">${settledOf(kind, id)}</p>` : html`<div class="act"><${Acts} row=${row} kind=${kind} id=${id} to=${to} ask=${ask} /></div>`}
     ${asking && html`<div class="wide"><${AskBox} kind=${kind} id=${id} offer=${asking} onDone=${() => ask(null)} /></div>`}</article>`;
 });
+
+/** What was answered here, if it was. */
+function settledOf(kind, id) {
+  const given = givenFor(kind, id);
+  return given ? html`You ${ANSWERS[given.word]}${given.text && html`: “<${Line} text=${given.text} most=${160} />”`}` : "settled";
+}
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -78,22 +84,22 @@ function Acts({ row, kind, id, to, ask }) {
 
 function Members({ title, rows, none }) {
   const { shown, waiting, on } = useHeld(rows, rowKey);
-  return html`<${Group} title=${title} count=${rows.length} note=${countNote(waiting)} none=${none}><ul class="panel rows" ...${on}><${Some} of=${shown} first=${80} what="members" draw=${({ key, row }) => html`<li key=${key}><${MemberRow} row=${row} team=${world.team} isLive=${world.isLive} /></li>`} /></ul></${Group}>`;
+  return html`<${Group} title=${title} count=${rows.length} note=${countNote(waiting)} none=${none}><ul class="panel rows" ...${on}><${Some} of=${shown} first=${80} draw=${({ key, row }) => html`<li key=${key}><${MemberRow} row=${row} team=${world.team} isLive=${world.isLive} /></li>`} /></ul></${Group}>`;
 }
 
 const MemberRow = memo(({ row, team }) => {
-  const member = memberCalled(row.who), unread = member?.mail?.unread;
+  const member = memberCalled(row.who), unread = /unread/.test(row.text) ? 0 : member?.mail?.unread;
   return html`<a class="agent-row row" data-row href=${path(team, "agent", row.who)}><${State} of=${row.word} /><${Who} name=${row.who} vendor=${row.vendor} />
     <span class="what"><span class="cut">${row.task && html`<span class="tag">#${row.task}</span> `}<${Line} text=${row.text} /></span>${member?.sync?.label && html`<small class="cut">${member.sync.label}${unread ? `, ${unread} unread` : ""}</small>`}</span>
-    <span class="mini-cell"></span><span class="right"><${Sign} row=${row} /></span></a>`;
+    <span class="right"><${Sign} row=${row} /></span></a>`;
 });
 
-const Sign = ({ row }) => row.at === null ? html`<span class="age"><${Line} text=${row.right || "unknown"} /></span>` : html`<${Age} at=${row.at} before=${row.source ? `${row.source} `.slice(0, 16) : ""} />`;
+const Sign = ({ row }) => row.at === null ? html`<span class="age"><${Line} text=${row.right || "never heard of"} /></span>` : html`<${LastHeard} at=${row.at} source=${row.source?.slice(0, 16)} />`;
 
 function Done({ whole }) {
   const { snapshot, cells } = whole, done = snapshot.tasks.filter((task) => task.state === "completed").reverse(), merges = snapshot.merges;
   const said = merges ? Object.entries(merges.counts ?? {}).filter(([, n]) => n).map(([state, n]) => `${n} ${state.replace("_detected", "")}`).join(", ") : "";
-  return html`<${Group} title="Done" count=${done.length} note=${said && html`<a class="link" href=${path(world.team, "merge")}>${said}</a>`} none="Nothing is done yet."><ul class="panel rows"><${Some} of=${done} first=${6} step=${50} what="done" draw=${(task) => html`<li key=${task.id}><${DoneRow} task=${task} look=${lookOf(task, cells)} isMerged=${Boolean(merges)} team=${world.team} /></li>`} /></ul></${Group}>`;
+  return html`<${Group} title="Done" count=${done.length} note=${said && html`<a class="link" href=${path(world.team, "merge")}>${said}</a>`} none="Nothing is done yet."><ul class="panel rows"><${Some} of=${done} first=${6} step=${50} draw=${(task) => html`<li key=${task.id}><${DoneRow} task=${task} look=${lookOf(task, cells)} isMerged=${Boolean(merges)} team=${world.team} /></li>`} /></ul></${Group}>`;
 }
 
 const DoneRow = memo(({ task, look, isMerged, team }) => html`<a class="done-row row" data-row href=${path(team, "task", task.id)}><${State} of=${look === "merging" ? "merging" : look === "broken" ? "conflict" : isMerged ? "merged" : "done"} /><span class="cut">#${task.id} <${Line} text=${task.subject} /></span><span class="by">${task.owner && html`<${Who} name=${task.owner} />`}</span><span class="age right"></span></a>`);
@@ -104,14 +110,15 @@ function Figures({ whole }) {
     ${agents.length > 0 && html`<section class="panel"><header><h2>Cost</h2></header><div class="pad"><${Bars} of=${agents.map((one) => [one.name, one.agent.cost])} figure=${money} /></div></section>`}<${Overhead} of=${activity.value} />`;
 }
 
+const UNKNOWN = html`<span class="unk dim">unknown</span>`;
 const sum = (values) => (values ?? []).reduce((total, value) => total + (value ?? 0), 0);
 const hasAny = (values) => (values ?? []).some((value) => value !== null);
 
 function Activity({ of }) {
   if (!of) return html`<section class="panel"><header><h2>Activity</h2></header><p class="pad dim m">Reading…</p></section>`;
   return html`<section class="panel"><header><h2>Activity</h2><span class="push age">since ${clock(of.from, { seconds: false, today: whole() })}</span></header><div class="pad">
-    <${Spark} name="messages" values=${of.mail} figure=${short(sum(of.mail))} /><${Spark} name="task events" values=${of.tasks} figure=${short(sum(of.tasks))} /><${Spark} name="approvals" values=${of.approvals} figure=${short(sum(of.approvals))} />
-    <${Spark} name="tokens" values=${of.tokens} figure=${hasAny(of.tokens) ? short(sum(of.tokens)) : "unknown"} isLine /><p class="axis"><span>${clock(of.from, { seconds: false })}</span><span>now</span></p></div></section>`;
+    <${Spark} name="messages" values=${of.mail} figure=${short(sum(of.mail))} /><${Spark} name="task events" values=${of.tasks} figure=${short(sum(of.tasks))} /><${Spark} name="approval events" values=${of.approvals} figure=${short(sum(of.approvals))} />
+    <${Spark} name="tokens" values=${of.tokens} figure=${hasAny(of.tokens) ? short(sum(of.tokens)) : UNKNOWN} isLine /><p class="axis"><span>${clock(of.from, { seconds: false })}</span><span>now</span></p></div></section>`;
 }
 
 const whole = () => world.whole?.now ?? null;
@@ -123,7 +130,7 @@ function Stand({ tasks, cells }) {
 }
 
 function Overhead({ of }) {
-  const known = (of?.coordination ?? []).filter((value) => value !== null);
-  const mean = known.length ? `${(100 * known.reduce((a, b) => a + b, 0) / known.length).toFixed(1)} %` : "unknown";
-  return html`<section class="panel"><header><h2>Coordination overhead</h2><span class="push age">share of talk</span></header><div class="pad"><${Spark} name="share"  values=${of?.coordination ?? []} figure=${mean} isLine /></div></section>`;
+  const known = (of?.coordination ?? []).filter((value) => value !== null), mean = known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+  const talk = of?.talk === undefined ? mean : of.talk, said = talk === null ? UNKNOWN : `${(100 * talk).toFixed(1)} %`;
+  return html`<section class="panel"><header><h2>Coordination overhead</h2></header><div class="pad"><${Spark} name="share" values=${of?.coordination ?? []} figure=${said} isLine /><p class="m dim">mail and approvals, of all that happened</p></div></section>`;
 }

@@ -5,9 +5,9 @@ import { path } from "../route.js";
 import { clock } from "../spans.js";
 import { html } from "../view.js";
 import { Deeds } from "../parts/deeds.js";
-import { Diff } from "../parts/diff.js";
+import { Diff, isUnseen, Unseen } from "../parts/diff.js";
 import { Some, Unread } from "../parts/lists.js";
-import { Age, lookOf, memberCalled, State, Tags, taskOf, WhoLink } from "../parts/marks.js";
+import { Age, lookOf, memberCalled, State, TaskRows, taskOf, WhoLink } from "../parts/marks.js";
 import { Command, Line, Name, Path, Quote, Said, Same } from "../parts/said.js";
 import { Mini } from "../parts/rail.js";
 
@@ -42,14 +42,14 @@ function Checks({ task }) {
 }
 
 function WorkDiff({ task }) {
-  const holds = memberCalled(task.owner)?.tasks?.includes(task.id), read = useRead("diff", task.owner ?? "", { isOn: Boolean(holds) });
+  const owner = memberCalled(task.owner), holds = owner?.tasks?.includes(task.id), read = useRead("diff", task.owner ?? "", { isOn: Boolean(holds && owner.agent) });
   if (!holds) return null;
-  return html`<section class="panel"><header><h2>What <${Name} text=${task.owner} /> changed</h2><span class="push not-phone"><${Same} command=${read.command} /></span></header>${read.value ? html`<${Diff} text=${read.value.diff} />` : html`<${Unread} of=${read} what="the diff" />`}</section>`;
+  return html`<section class="panel"><header><h2>What <${Name} text=${task.owner} /> changed</h2><span class="push not-phone"><${Same} command=${read.command} /></span></header>${isUnseen(owner, read) ? html`<${Unseen} name=${task.owner} />` : read.value ? html`<${Diff} text=${read.value.diff} />` : html`<${Unread} of=${read} what="the diff" />`}</section>`;
 }
 
 function Facts({ task }) {
   return html`<section class="panel pad"><dl class="kv"><dt>owner</dt><dd>${task.owner ? html`<${WhoLink} name=${task.owner} />` : "nobody yet"}</dd>
-    <dt>waits for</dt><dd>${task.blocked_by?.length ? html`<${Tags} ids=${task.blocked_by} />${task.blocked_by_open?.length ? ` (${task.blocked_by_open.length} open)` : " (all done)"}` : "nothing"}</dd><dt>holds up</dt><dd>${task.blocks?.length ? html`<${Tags} ids=${task.blocks} />` : "nothing"}</dd>
+    <dt>waits for</dt><dd>${task.blocked_by?.length ? html`<${TaskRows} ids=${task.blocked_by} />` : "nothing"}</dd><dt>holds up</dt><dd>${task.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "nothing"}</dd>
     ${task.review?.reviewer && html`<dt>review</dt><dd><${Name} text=${task.review.reviewer} />, ${task.review.state ?? "asked"}</dd>`}${task.priority && html`<dt>priority</dt><dd>${task.priority}</dd>`}${task.failures ? html`<dt>failed</dt><dd>${task.failures} of at most ${task.max_retries + 1} times</dd>` : null}
     ${task.problem && html`<dt>problem</dt><dd><${Said} text=${task.problem} /></dd>`}${task.files?.length ? html`<dt>files</dt><dd>${task.files.slice(0, 40).map((file) => html`<div><${Path} text=${file} /></div>`)}</dd>` : null}
     ${task.createdAt && html`<dt>added</dt><dd>${clock(task.createdAt, { today: world.whole?.now })} by <${Name} text=${task.createdBy} /></dd>`}${task.finishedAt && html`<dt>finished</dt><dd>${clock(task.finishedAt, { today: world.whole?.now })} by <${Name} text=${task.finishedBy} /></dd>`}</dl></section>`;

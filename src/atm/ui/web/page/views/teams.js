@@ -3,6 +3,7 @@
 import { readTeams, world } from "../live.js";
 import { path } from "../route.js";
 import { html, useEffect } from "../view.js";
+import { Account } from "../parts/frame.js";
 import { Mark, State } from "../parts/marks.js";
 import { Name } from "../parts/said.js";
 import { Empty } from "./doors.js";
@@ -23,5 +24,5 @@ export function Teams({ go }) {
     <section class="panel"><table class="table"><thead><tr><th>team</th><th>state</th><th>needs you</th><th class="opt">problems</th><th class="num">done</th><th class="num opt">members</th></tr></thead><tbody>
     ${sorted.map((team) => html`<tr key=${team.name}><td><a class="link" data-row href=${path(team.name)}><b><${Name} text=${team.name} /></b></a></td><td><${State} of=${team.status ?? "unknown"} small /></td>
       <td>${team.needs ? html`<span class="st st-you"><${Mark} g="you" />${team.needs}</span>` : html`<span class="dim">nobody</span>`}</td><td class="opt">${team.problems ? html`<span class="st st-broken"><${Mark} g="problem" />${team.problems}</span>` : html`<span class="dim">none</span>`}</td>
-      <td class="num">${team.problem ? html`<span class="dim">unknown</span>` : `${team.done} of ${team.tasks}`}</td><td class="num opt">${team.members ?? ""}</td></tr>`)}</tbody></table></section></div>`;
+      <td class="num">${team.problem ? html`<span class="dim">unknown</span>` : `${team.done} of ${team.tasks}`}</td><td class="num opt">${team.members ?? ""}</td></tr>`)}</tbody></table></section><p class="phone-part"><a class="link" href="/daemon">Daemon</a></p><${Account} isPhone /></div>`;
 }

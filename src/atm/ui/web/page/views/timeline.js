@@ -2,9 +2,9 @@
 
 import { useRead, world } from "../live.js";
 import { path } from "../route.js";
-import { clock, epoch, money, short } from "../spans.js";
+import { clock, epoch, money, short, span } from "../spans.js";
 import { html, useState } from "../view.js";
-import { Chart } from "../parts/charts.js";
+import { Chart, Lines } from "../parts/charts.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
 import { Mark } from "../parts/marks.js";
 import { Line, Name } from "../parts/said.js";
@@ -17,22 +17,25 @@ export const kindOf = (one) => (one.kind === "merge" && /conflict|(?<!merged) wi
 export function Timeline({ team }) {
   const read = useRead("happenings"), activity = useRead("activity"), [filter, set] = useState("");
   const isIn = fits(filter), found = (read.value ?? []).filter((one) => isIn({ state: one.kind, who: one.who, text: `${one.who} ${one.what} ${one.about}` })).reverse();
-  return html`<div class="page"><div class="head"><h1>Timeline</h1><${Filter} value=${filter} set=${set} hint="Filter: words, s:mail, a:agent" /><span class="push"></span><a class="btn" href=${path(team, "replay")}>Replay</a></div>
+  return html`<div class="page"><div class="head"><h1>Timeline</h1><${Filter} value=${filter} set=${set} hint="Filter, s:mail, a:name" /><span class="push"></span><a class="btn" href=${path(team, "replay")}>Replay</a></div>
     ${activity.value && html`<${Over} of=${activity.value} />`}
     <section class="panel"><header><h2>What happened</h2><span class="push age">ledger, history and audit</span></header>${!read.value ? html`<${Unread} of=${read} what="what happened" />` : !found.length ? html`<p class="pad dim">${filter ? "Nothing fits the filter." : "Nothing has happened yet."}</p>` : html`<div class="pad"><ul class="feed wide-time"><${Some} of=${found} first=${100} what="earlier" draw=${(one, at) => html`<${Happening} key=${`${one.at}${at}`} one=${one} team=${team} />`} /></ul></div>`}</section></div>`;
 }
 
 /** One thing that happened. The time leads to the team as it was then. */
-export function Happening({ one, team, isReplayed = false }) {
+export function Happening({ one, team, isReplayed = false, tenths = false }) {
   const [shape, meaning, word] = KINDS[kindOf(one)] ?? ["unknown", "rest", one.kind];
-  const time = clock(one.at, { today: world.whole?.now });
+  const time = clock(one.at, { tenths, today: world.whole?.now });
   return html`<li><time>${isReplayed ? time : html`<a data-row href=${`${path(team, "replay")}?at=${new Date((epoch(one.at) ?? 0) * 1000).toISOString()}`} title="The team at this moment">${time}</a>`}</time><span><span class=${`st st-${meaning} sm`} title=${String(word)}><${Mark} g=${shape} /><span class="vh">${String(word)}</span></span> <b><${Name} text=${one.who} /></b> <${Line} text=${one.what} most=${320} /></span></li>`;
 }
 
+const sum = (values) => (values ?? []).reduce((total, value) => total + (value ?? 0), 0);
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
 function Over({ of }) {
   const known = (values) => (values ?? []).some((value) => value !== null), charts = [
-    ["Mail and tasks", [["messages", of.mail, short], ["task events", of.tasks, short], ["approvals", of.approvals, short]]],
-    ["Tokens", [["tokens", of.tokens, short]]], ["Cost", [["cost", of.cost, money]]], ["Talk, of all that happened", [["share", of.coordination, (value) => `${(100 * value).toFixed(1)} %`]]],
+    ["Mail and tasks", [["messages", of.mail, short, short(sum(of.mail))], ["task events", of.tasks, short, short(sum(of.tasks))], ["approval events", of.approvals, short, short(sum(of.approvals))]]],
+    ["Tokens", [["tokens", of.tokens, short, short(sum(of.tokens))]]], ["Cost", [["cost", of.cost, money, money(sum(of.cost))]]], ["Talk, of all that happened", [["mail and approvals", of.coordination, percent, typeof of.talk === "number" ? `${percent(of.talk)} of all` : ""]]],
   ];
-  return html`<div class="two even">${charts.map(([title, series]) => html`<section key=${title} class="panel"><header><h2>${title}</h2><span class="push age">since ${clock(of.from, { seconds: false, today: world.whole?.now })}</span></header><div class="pad">${series.some(([, values]) => known(values)) ? html`<${Chart} from=${of.from} step=${of.step} series=${series.filter(([, values]) => values?.length)} label=${`${title} over time`} />` : html`<p class="dim">unknown: no agent reports it</p>`}</div></section>`)}</div>`;
+  return html`<div class="two even">${charts.map(([title, series]) => html`<section key=${title} class="panel"><header><h2>${title}</h2><span class="push age">each ${span(of.step)}, since ${clock(of.from, { seconds: false, today: world.whole?.now })}</span></header><div class="pad">${series.some(([, values]) => known(values)) ? html`<${Lines} series=${series.filter(([, values]) => values?.length)} /><${Chart} from=${of.from} step=${of.step} series=${series.filter(([, values]) => values?.length)} label=${`${title} over time`} />` : html`<p class="dim">unknown: no agent reports it</p>`}</div></section>`)}</div>`;
 }
