@@ -177,8 +177,8 @@ def _said_yes(session: Session, about: str = "") -> bool:
 
 
 def _home(is_program: bool) -> int:
-    from atm.ui.cli.home import show_home
     from atm.ui.cli.session import Session
+    from atm.ui.cli.snapshot.home import show_home
 
     _listen(is_program)
     session = Session(_environment(), ask_for_trust=_ask_for_trust)
