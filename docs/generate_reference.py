@@ -59,7 +59,7 @@ def _overview(commands: list[Command]) -> str:
 
 def _section(command: Command, level: str) -> str:
     """One command: the sentence that opens its help, usage, arguments, options, examples."""
-    sentence = describe(command).partition("\n")[0]
+    sentence = " ".join(describe(command).partition("\n\n")[0].split("\n"))
     parts = [f"{level} `atm {command.name}`\n", f"{_prose(sentence)}\n", f"```text\n{command.usage}\n```\n"]
     if command.text:
         parts.append(f"{_prose(command.text)}\n")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.cli.conftest import Terminal
 from tests.optional import skip_without
 
 ASK = """
@@ -109,6 +110,73 @@ def test_the_other_scripts_parse(crew, shell):
     script.write_text(crew("completion", shell).out)
     done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def with_names(crew, quickly, tasks):
+    tasks("add", "Write the parser")
+    return quickly("send", "ann", "hello", "--as", "bob", "--json").json["message_id"]
+
+
+def test_bash_offers_tasks_messages_and_values(offers, with_names):
+    assert offers("tasks", "show", "") == {"1"}
+    assert offers("ack", with_names[:4]) == {with_names}
+    assert offers("tasks", "add", "x", "--priority", "hi") == {"high"}
+    assert offers("tasks", "review", "re") == {"request"}
+    assert offers("--team", "") == {"crew"}
+    assert offers("--team", "crew", "tasks", "li") == {"list"}
+    assert offers("tasks", "--sta") == {"--state"}
+
+
+def test_fish_offers_names_and_values_with_descriptions(crew, with_names):
+    skip_without("fish")
+    script = crew.folder / "atm.fish"
+    script.write_text(crew("completion", "fish").out)
+
+    def ask(line):
+        command = ["fish", "-N", "-c", 'source $argv[1]; complete -C "$argv[2]"', str(script), line]
+        done = subprocess.run(
+            command, env=crew.environment, cwd=crew.folder, capture_output=True, text=True, check=False
+        )
+        assert done.stderr == ""
+        return dict(one.partition("\t")[::2] for one in done.stdout.splitlines())
+
+    assert ask("atm ta") == {"tasks": "the board: add, claim, review and complete tasks"}
+    assert ask("atm tasks show ") == {"1": "Write the parser"}
+    assert ask("atm ack ") == {with_names: "from bob"}
+    assert set(ask("atm --team ")) == {"crew"}
+    assert set(ask("atm --team crew send a")) == {"ann"}
+    assert set(ask("atm tasks add x --priority h")) == {"high"}
+    assert set(ask("atm tasks review re")) == {"request"}
+    assert "blocked" in ask("atm tasks list --state ")
+
+
+def await_words(terminal, words):
+    terminal.read_until(lambda text: words in text)
+
+
+def test_zsh_completes_on_the_first_tab_with_descriptions(crew, with_names):
+    skip_without("zsh")
+    (crew.folder / "_atm").write_text(crew("completion", "zsh").out)
+    environment = {**crew.environment, "TERM": "dumb"}
+    terminal = Terminal(["zsh", "-f", "-i"], environment, crew.folder, 150)
+    try:
+        terminal.type("PS1='READY '; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; print DO''NE\n")
+        terminal.read_until(lambda text: "DONE" in text)
+        for line, shows in (
+            ("atm tasks re", "give a task back without blame"),
+            ("atm tasks show ", "atm tasks show 1"),
+            ("atm --team ", "atm --team crew"),
+            ("atm ack ", f"atm ack {with_names}"),
+            ("atm tasks add x --prio", "--priority"),
+            ("atm tasks add x --priority hi", "--priority high"),
+        ):
+            terminal.type(f"{line}\t")
+            await_words(terminal, shows)
+            terminal.text = ""
+            terminal.type("\x15")
+    finally:
+        terminal.close()
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

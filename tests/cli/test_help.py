@@ -49,7 +49,27 @@ def test_every_example_is_understood_by_the_parser(command):
 def test_no_line_of_help_is_wider_than_a_terminal(command):
     from atm.ui.cli.help import describe
 
-    assert [line for line in describe(command).splitlines() if len(line) > 120] == []
+    lines = describe(command).partition("\nexamples:")[0].splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("usage: ")] == []
+
+
+@pytest.mark.parametrize("command", LEAVES, ids=name_of)
+def test_no_word_of_help_stands_alone_on_its_line(command):
+    from atm.ui.cli.help import describe
+
+    before, *lines = describe(command).partition("\nexamples:")[0].splitlines()
+    alone = []
+    for line in lines:
+        goes_on = bool(before.strip()) and not before.endswith(":") and len(line) - len(line.lstrip()) > 20
+        if (
+            goes_on
+            and " " not in line.strip()
+            and len(before.strip()) > len(line.strip())
+            and before.startswith(" " * 4)
+        ):
+            alone.append(line)
+        before = line
+    assert alone == []
 
 
 @proves("R001-4.1-01")

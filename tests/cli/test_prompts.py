@@ -54,3 +54,8 @@ def test_what_was_shown_is_done_after_a_yes(crew, on_terminal):
     shown = answered(on_terminal("teams", "cleanup", "crew"), ("Do it now? [y/N]", "yes"))
     assert "removed" in shown
     assert not crew.inbox("gone").exists()
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_THREAD_ID", "ATM_GENERATION"])
+def test_an_agent_whose_program_gives_it_a_terminal_is_not_asked(crew, seen, mark):
+    assert "<agent> is missing" in seen("send", env={mark: "1"})

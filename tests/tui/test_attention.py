@@ -142,3 +142,14 @@ def test_the_strip_has_one_cell_for_each_task_and_says_what_holds_it_up():
 
 def test_a_clock_that_jumped_back_makes_no_negative_ages():
     assert all((row.age or 0) >= 0 for row in attention(LANTERN, NOW - 100_000))
+
+
+def test_a_task_that_its_holder_gave_up_and_nobody_has_is_a_problem():
+    lost = replace(LANTERN.tasks[10], owner=None, failures=1, max_retries=2)
+    rows = attention(replace(LANTERN, tasks=[lost]), NOW)
+    assert [(row.word, row.task) for row in rows if row.group == "Problems" and row.target == ("task", "11")] == [
+        ("given up", "11")
+    ]
+    assert not [
+        row for row in attention(replace(LANTERN, tasks=[replace(lost, owner="ann")]), NOW) if row.word == "given up"
+    ]

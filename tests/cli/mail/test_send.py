@@ -99,7 +99,7 @@ def test_the_sender_comes_from_the_flag_then_the_environment_then_settings_then_
 class TestWhichTeam:
     @pytest.fixture
     def two_teams(self, crew):
-        crew("teams", "create", "other", "--lead", "ann")
+        crew("teams", "create", "other", "--lead", "ann", env={"ATM_IDENTITY": "ann"})
         return crew
 
     @proves("R001-4.2-send-02", "R001-4.2-send-13", "R001-4.4-02")

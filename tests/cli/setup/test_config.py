@@ -150,6 +150,7 @@ class TestMistakes:
 
 
 class TestSet:
+    @pytest.mark.usefixtures("room")
     @proves("R001-4.1-12")
     def test_the_users_file_is_made_and_changed(self, atm):
         result = atm("config", "set", "core.default_team", "crew", "--json").json
@@ -298,3 +299,26 @@ def test_a_plugins_setting_lies_in_the_plugins_own_table_and_has_its_kind(atm):
     assert "[plugins.webhook]" in text
     assert 'url = "http://localhost/x"\nenabled = true\ntimeout = 5\n' in text
     assert atm("config", "get", "plugins.webhook.enabled", "--json").json["value"] is True
+
+
+def test_a_team_that_is_not_there_is_refused_and_a_stranger_is_noted(quickly, room, atm):
+    refused = quickly("config", "set", "core.default_team", "cerw")
+    assert refused.code == 1
+    assert "crew" in refused.err
+    assert not (atm.home / ".config/atm/config.toml").exists()
+    assert quickly("config", "set", "core.default_team", "crew").code == 0
+    assert "is not in the roster" in quickly("config", "set", "core.identity", "nobody-here").err
+    for name in ("bob", "human"):
+        assert quickly("config", "set", "core.identity", name).err == ""
+
+
+def test_a_setting_is_taken_out_and_the_rest_stays(quickly, room, atm):
+    path = atm.home / ".config/atm/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('# mine\n[core]\ndefault_team = "crew"  # here\nidentity = "bob"\n')
+    assert quickly("config", "unset", "core.default_team").code == 0
+    assert path.read_text() == '# mine\n[core]\nidentity = "bob"\n'
+    again = quickly("config", "unset", "core.default_team", "--json")
+    assert (again.code, again.json["changed"]) == (0, False)
+    assert "did you mean" in quickly("config", "unset", "core.identiy").err
+    assert quickly("config", "get", "core.identity").out == "bob\n"

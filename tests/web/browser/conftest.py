@@ -21,7 +21,7 @@ from tests.tui.lantern import NOW
 from tests.web.made_server import MadeServer
 
 WHY = "needs Playwright: `make browser` brings it"
-BOUND = 10.0
+BOUND = 60.0
 NETWORK = "Failed to load resource"
 """What Chromium says of an answer that is no success. Tests of refusals expect it."""
 

@@ -212,6 +212,14 @@ def test_a_slider_shows_the_team_as_it_was_and_the_path_says_when(visit, server:
     assert page.get_by_role("button", name="Deny").count() == 0
 
 
+def test_one_press_leads_to_the_conflict_and_what_happened_before_it(visit, server: MadeServer):
+    page = visit(server).open(f"{TEAM}/replay")
+    page.get_by_role("button", name="Previous conflict").click()
+    page.wait_for_selector(".feed >> text=#8 conflict with #9; in src/lantern/cli.py")
+    page.wait_for_selector(".three >> text=in conflict")
+    page.wait_for_selector(".feed >> text=#9 merged")
+
+
 @pytest.mark.parametrize(
     ("key", "view"),
     [

@@ -1,4 +1,4 @@
-"""One key of a settings file set; comments and everything else in it stay."""
+"""One key of a settings file set, or taken out; comments and everything else in it stay."""
 
 from __future__ import annotations
 
@@ -34,4 +34,21 @@ def with_setting(text: str, path: str, key: str, value: Value) -> str:
         inner[name] = value
         return tomlkit.dumps(document)
     except TOMLKitError as error:
+        raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None
+
+
+def without_setting(text: str, path: str, key: str) -> str:
+    """The same without a key that is there."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    *sections, name = _path_of(key)
+    try:
+        document = tomlkit.parse(text)
+        inner: Any = document
+        for section in sections:
+            inner = inner[section]
+        del inner[name]
+        return tomlkit.dumps(document)
+    except (TOMLKitError, KeyError) as error:
         raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None

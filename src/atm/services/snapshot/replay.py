@@ -29,6 +29,8 @@ HAVE_READ = ("read", "answered", ARCHIVED)
 MOST_MARKS = 5000
 JUST = 30
 """Things that happened just before a moment, as many as are told with it."""
+RESTS = 600.0
+"""Seconds without anything, after which a team rests."""
 STEPS = 60
 """Columns of a chart over time."""
 
@@ -181,7 +183,10 @@ def activity(marks: Sequence[TeamMark], events: Sequence[RunEvent], now: float) 
     Coordination is the share of everything that happened that was talk: mail and approvals beside work on tasks. Steps
     in which nothing happened have no share.
     """
-    began = min([mark.at for mark in marks] + [event.at for event in events] + [now - 60.0])
+    times = [mark.at for mark in marks] + [event.at for event in events]
+    if times and now - max(times) > RESTS:
+        now = max(times)  # of a team that rests since, what happened is to be seen, and not the rest
+    began = min([*times, now - 60.0])
     step = max(1.0, (now - began) / STEPS)
     counts = {kind: [0] * STEPS for kind in ("mail", "task", "approval")}
     for mark in marks:
@@ -208,6 +213,7 @@ def activity(marks: Sequence[TeamMark], events: Sequence[RunEvent], now: float) 
         "approvals": [*counts["approval"]],
         "turns": [*turns],
         "coordination": share,
+        "talk": round(sum(talk) / (sum(talk) + sum(counts["task"])), 3) if sum(talk) + sum(counts["task"]) else None,
         "tokens": [*tokens] if has_tokens else None,
         "cost": [*cost] if has_cost else None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from atm.domain.untrusted_text import one_line
@@ -19,7 +20,11 @@ def can_ask(session: Session) -> bool:
 
 
 def at_terminal() -> bool:
-    return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+    """Does a person sit there? Some agent programs give their commands a terminal: these would wait for ever."""
+    from atm.config import IN_AGENTS_SHELLS
+
+    is_terminal = bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+    return is_terminal and not any(name in os.environ for name in (*IN_AGENTS_SHELLS, "ATM_GENERATION"))
 
 
 def said_yes_to(words: str) -> bool:

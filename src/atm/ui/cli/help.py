@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Command
 
 
+WIDTH, NARROWEST, WIDEST_NAME = 80, 40, 26
+"""Columns: the narrowest terminal that people have by default; and what a name of an option may take of it."""
+
+
 def show(command: Command) -> int:
     sys.stdout.write(describe(command))
     return 0
@@ -16,18 +20,16 @@ def show(command: Command) -> int:
 
 def describe(command: Command) -> str:
     """The whole help of a command."""
-    lines = [f"{command.summary[0].upper()}{command.summary[1:]}.", "", f"usage: {command.usage}"]
+    lines = [*evenly(f"{command.summary[0].upper()}{command.summary[1:]}.", WIDTH), "", f"usage: {command.usage}"]
     if command.text:
-        from textwrap import fill
-
-        lines += ["", *(fill(part, 100) for part in command.text.split("\n"))]
+        lines += ["", *(line for part in command.text.split("\n") for line in evenly(part, WIDTH))]
     if command.subcommands:
         lines += ["", "commands:", *_columns([(c.word, c.summary) for c in command.subcommands])]
     if command.arguments:
         lines += ["", "arguments:", *_columns([(a.name, a.help) for a in command.arguments])]
     bare = command.subcommand(command.default)
     if bare is not None:
-        lines += ["", f"A bare `atm {command.name}` is `atm {bare.name}`, and takes its options."]
+        lines += ["", *evenly(f"A bare `atm {command.name}` is `atm {bare.name}`, and takes its options.", WIDTH)]
     rows = [
         (", ".join(o.names) + (f" {o.value}" if o.value else ""), _with_default(o.help, o.default))
         for o in (bare or command).own
@@ -38,10 +40,29 @@ def describe(command: Command) -> str:
     return "\n".join(lines) + "\n"
 
 
+def evenly(text: str, width: int) -> list[str]:
+    """Wrapped by words, without a word alone on the last line: lines get narrower until it has company."""
+    from textwrap import wrap
+
+    lines = wrap(text, width, break_on_hyphens=False)
+    while len(lines) > 1 and " " not in lines[-1] and width > NARROWEST:
+        width -= 1
+        lines = wrap(text, width, break_on_hyphens=False)
+    return lines
+
+
 def _with_default(text: str, default: object) -> str:
     return f"{text} (default {default})" if default is not None else text
 
 
 def _columns(rows: list[tuple[str, str]]) -> list[str]:
-    width = min(max(len(left) for left, _ in rows), 28)
-    return [f"  {left:<{width}}  {right}" for left, right in rows]
+    """Two columns; what is too long for its line goes on below itself."""
+    width = min(max(len(left) for left, _ in rows), WIDEST_NAME)
+    found = []
+    for left, right in rows:
+        first, *rest = evenly(right, WIDTH - width - 4) or [""]
+        if len(left) > width:
+            found += [f"  {left}", *(f"  {'':<{width}}  {line}" for line in (first, *rest))]
+        else:
+            found += [f"  {left:<{width}}  {first}", *(f"  {'':<{width}}  {line}" for line in rest)]
+    return found

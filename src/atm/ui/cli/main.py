@@ -205,7 +205,7 @@ def _told_apart(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _environment() -> Mapping[str, str]:
     """In an agent's shell the variables that say who it is may be another member's."""
-    from atm.ui.cli.session import IN_AGENTS_SHELLS
+    from atm.config import IN_AGENTS_SHELLS
 
     if not any(name in os.environ for name in IN_AGENTS_SHELLS):
         return os.environ

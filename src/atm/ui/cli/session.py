@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
 
-IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
-"""What Claude Code and Codex set for commands that their models run."""
-
 
 class Session:
     """What every command needs, each part made when it is asked for."""
@@ -97,7 +94,7 @@ class Session:
     @property
     def is_of_an_agent(self) -> bool:
         """Does the model of an agent program run this command?"""
-        return any(name in self.environment for name in IN_AGENTS_SHELLS)
+        return any(name in self.environment for name in config.IN_AGENTS_SHELLS)
 
     def do_without_bad_settings(self) -> str:
         """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""

@@ -163,12 +163,12 @@ def _filled(word: str, typed: str) -> str:
 
 def spelled(offer: KeyOffer, team: str) -> str:
     """As somebody would type it."""
-    said = words(offer, team)
-    if offer.asks:
-        said = [word.removesuffix("…").removesuffix("=") for word in said if word not in ("--", "…")]
-        return f"atm {_typed(said)} “…”"
-    return f"atm {_typed(said)}"
+    said = [word for word in words(offer, team) if not offer.asks or word != "--"]
+    return f"atm {' '.join(_spelled(word) if offer.asks else shell_word(word) for word in said)}"
 
 
-def _typed(said: list[str]) -> str:
-    return " ".join(shell_word(word) for word in said)
+def _spelled(word: str) -> str:
+    """What is typed stands where it goes: behind its option, or at the end."""
+    if word.endswith("=…"):
+        return f"{word.removesuffix('=…')} “…”"
+    return "“…”" if word == "…" else shell_word(word)

@@ -211,5 +211,5 @@ def _refused(out: str, err: str) -> AtmError:
     except NotJson:
         said = None
     if not isinstance(said, dict):
-        return AtmError(one_line(err or out)[:500] or "the command failed")
+        return AtmError(one_line((err or out).strip().rpartition("\n")[2])[:500] or "the command failed")
     return AtmError(str(said.get("message")), str(said.get("remedy") or ""))

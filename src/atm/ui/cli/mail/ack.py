@@ -17,7 +17,7 @@ COMMAND = Command(
     "ack",
     "acknowledge a message, with or without a reply",
     arguments=(
-        Argument("message-id", "the id, or the beginning of it"),
+        Argument("message-id", "the id, or the beginning of it", complete="message"),
         Argument("reply", "what to answer", required=False),
     ),
     options=(

@@ -21,7 +21,7 @@ COMMAND = Command(
         "queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown. Without an "
         "id: what waits for an acknowledgement (exit code 3: nothing does)."
     ),
-    arguments=(Argument("message-id", "the id, or the beginning of it", required=False),),
+    arguments=(Argument("message-id", "the id, or the beginning of it", required=False, complete="message"),),
     options=(TEAM,),
     examples=("atm receipts 3f0c1f4e", "atm receipts 3f0c1f4e --json", "atm receipts --team crew"),
 )

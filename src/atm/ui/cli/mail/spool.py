@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atm.formats.mail.spool_entry import Spooled
     from atm.ui.cli.session import Session
 
-_ID = Argument("message-id", "the id, or the beginning of it", required=False)
+_ID = Argument("message-id", "the id, or the beginning of it", required=False, complete="message")
 LIST = Command("spool list", "what waits, and what was given up", examples=("atm spool list --json",))
 RETRY = Command(
     "spool retry",

@@ -7,10 +7,12 @@ import os
 from atm import config as settings_module
 from atm.config import known
 from atm.domain.errors import BadSetting
+from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
-from atm.formats.files.settings_edit import with_setting
+from atm.formats.files.settings_edit import with_setting, without_setting
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
+from atm.ui.verbs.board.working import not_in_roster
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
@@ -39,18 +41,25 @@ SET = Command(
         'atm config set messaging.offline_action "" --repo',
     ),
 )
+UNSET = Command(
+    "config unset",
+    "take one setting out of the file: what stands below it counts again",
+    arguments=(Argument("key", "section.name", complete="setting"),),
+    options=SET.own[:1],
+    examples=("atm config unset core.default_team", "atm config unset messaging.offline_action --repo"),
+)
 COMMAND = Command(
     "config",
     "show and change settings",
     text="Highest first: flags, environment, the ATM_CONFIG file, the repository's .atm.toml, your own file, defaults.",
-    subcommands=(LIST, GET, SET),
+    subcommands=(LIST, GET, SET, UNSET),
     default="list",
     examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
 )
 
 
 def execute(args: Args, session: Session) -> int:
-    verbs = {"config get": _get, "config set": _set}
+    verbs = {"config get": _get, "config set": _set, "config unset": _unset}
     return verbs.get(args.command.name, _list)(args, session)
 
 
@@ -150,6 +159,8 @@ def _set(args: Args, session: Session) -> int:
     settings_module.checked(key, value)
     path = _file(args, session)
     _check_limit(session, key, value, path)
+    if not args.flag("repo"):  # that file is for everybody's machine
+        _check_exists(session, key, str(value), path)
     if os.path.exists(path):
         settings_module.read_file(path)  # an error here names the line; we never write over it
     from atm.ui.cli.setup.consent import change_file
@@ -158,6 +169,32 @@ def _set(args: Args, session: Session) -> int:
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
     session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0
+
+
+def _unset(args: Args, session: Session) -> int:
+    key, path = args.need("key"), _file(args, session)
+    held = settings_module.read_file(path) if os.path.exists(path) else {}
+    if key not in held:
+        settings_module.check_key(key)
+    else:
+        from atm.ui.cli.setup.consent import change_file
+
+        change_file(session, path, lambda text: without_setting(text, path, key), is_repos=args.flag("repo"))
+    said = f"{key} is not in {path} any more" if key in held else f"{key} was not in {path}"
+    session.tell({"action": "config", "key": key, "value": None, "file": path, "changed": key in held}, said)
+    return 0
+
+
+def _check_exists(session: Session, key: str, value: str, path: str) -> None:
+    """A team that is not there would make every command fail that is typed afterwards; a name may come to be one's."""
+    if key == "core.default_team" and value:
+        session.room.rosters.load(value)  # says that there is none, and which is near
+    is_readable = os.path.exists(path) or "ATM_CONFIG" not in session.environment  # else this makes the file it names
+    home = session.home_team() if key == "core.identity" and is_readable else None
+    if home is not None and session.room.rosters.find(home) is not None:
+        team = session.room.rosters.load(home)
+        if team.member(value) is None and not is_boss(team, value):
+            session.warn(f"note: {not_in_roster(team.name, value)}")
 
 
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:

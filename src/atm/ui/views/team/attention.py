@@ -104,6 +104,9 @@ def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
         if task.state in ("failed", "unreachable", "unreadable"):
             text = task.problem or task.unreachable_because or task.subject
             yield _about(seen, PROBLEMS, task.state, task, text)
+        elif task.state == "pending" and task.failures and not task.owner:
+            text = f"{task.subject}: nobody has it, after {task.failures} of {task.max_retries + 1} attempts"
+            yield _about(seen, PROBLEMS, "given up", task, text)
     yield from _collisions(seen)
     for late in seen.unacknowledged:
         if late.told:

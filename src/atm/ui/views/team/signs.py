@@ -24,7 +24,7 @@ class Sign:
 SIGNS = {
     **dict.fromkeys(("command", "question", "mail", "merge", "late"), Sign("◆", "*", YOU)),
     **dict.fromkeys(("plan", "planning"), Sign("✎", "*", YOU)),
-    **dict.fromkeys(("stalled", "gone", "crashed", "trouble", "unreadable"), Sign("▲", "!", BROKEN)),
+    **dict.fromkeys(("stalled", "gone", "crashed", "given up", "trouble", "unreadable"), Sign("▲", "!", BROKEN)),
     **dict.fromkeys(("conflict", "collides"), Sign("≠", "!", BROKEN)),
     **dict.fromkeys(("failed", "unreachable", "denied", "expired"), Sign("✗", "x", BROKEN)),
     **dict.fromkeys(("working", "in_progress", "merging", "resolved", "starting"), Sign("◉", ">", MOVING)),

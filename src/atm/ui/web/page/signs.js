@@ -4,7 +4,7 @@
 const SIGNS = {
   command: ["you", "you"], question: ["you", "you"], mail: ["you", "you"], merge: ["you", "you"], you: ["you", "you"],
   plan: ["plan", "you"], planning: ["plan", "rest"],
-  stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], trouble: ["problem", "broken"],
+  stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], "given up": ["problem", "broken"], trouble: ["problem", "broken"],
   unreadable: ["problem", "broken"], late: ["problem", "broken"], stopped_early: ["problem", "broken"],
   conflict: ["conflict", "broken"], conflict_detected: ["conflict", "broken"], collides: ["conflict", "broken"],
   failed: ["failed", "broken"], unreachable: ["failed", "broken"], denied: ["failed", "broken"], expired: ["failed", "broken"], error: ["failed", "broken"],

@@ -4,6 +4,7 @@
 import { encoded, teamPath } from "./api.js";
 
 const SILENCE = 40_000;
+const AT_ONCE = 300;
 const EVENTS = ["snapshot", "change", "beat", "gone"];
 
 export class Stream {
@@ -67,19 +68,23 @@ export class Stream {
   /** Nothing for so long means that nobody is there, even if the connection stands. */
   hush() {
     clearTimeout(this.watch);
-    this.watch = setTimeout(() => { this.source?.close(); this.leads ? this.failed() : this.told.down(0); }, SILENCE);
+    this.watch = setTimeout(() => { this.source?.close(); this.leads ? this.failed(true) : this.told.down(0); }, SILENCE);
   }
 
-  failed() {
+  failed(isSilent = false) {
     if (this.ended) return;
-    clearTimeout(this.watch);
-    const wait = Math.min(15, 2 ** this.tries);
+    clearTimeout(this.timer);
     this.tries += 1;
+    if (this.tries === 1 && !isSilent) { // a stream may be cut and be there again at once: nothing need blink
+      this.timer = setTimeout(() => this.open(), AT_ONCE);
+      return;
+    }
+    clearTimeout(this.watch);
+    const wait = Math.min(15, 2 ** (this.tries - 1));
     const again = Date.now() + wait * 1000;
     this.told.down(again);
     this.channel?.postMessage({ kind: "down", data: again });
     this.told.refused();
-    clearTimeout(this.timer);
     this.timer = setTimeout(() => this.open(), wait * 1000);
   }
 

@@ -48,12 +48,14 @@ export const Tag = ({ id }) => id ? html`<a class="tag" href=${path(world.team, 
 export const Tags = ({ ids }) => (ids ?? []).map((id, at) => html`${at ? " " : ""}<${Tag} id=${id} />`);
 export const TaskLink = ({ id }) => html`<a class="link" href=${path(world.team, "task", id)}>#<${Name} text=${id} /> <${Line} text=${taskOf(id)?.subject ?? ""} /></a>`;
 
+const SINCE = { "waits ": "since ", "for ": "since ", "heard of ": "heard of at ", "last heard of ": "last heard of at " };
+
 /** How long ago, counted on while live; the time of day when nobody answers any more. */
 export function Age({ at, before = "", after = "" }) {
   useTick();
   const then = epoch(at);
   if (then === null) return html`<span class="age">unknown</span>`;
-  const said = world.isLive ? `${before}${span(Math.max(0, now() - then))}${after}` : `${before}${clock(then)}${after.replace(/^ ago/, "")}`;
+  const said = world.isLive ? `${before}${span(Math.max(0, now() - then))}${after}` : `${SINCE[before] ?? before}${clock(then)}`;
   return html`<span class="age">${said}</span>`;
 }
 

@@ -28,7 +28,7 @@ export function Overview({ whole }) {
 export function Asks({ title, rows, none, isBroken = false, id }) {
   const { shown, waiting, on } = useHeld(rows, rowKey);
   const times = rows.map((row) => row.at).filter((at) => at !== null);
-  const note = countNote(waiting) || (!isBroken && times.length ? html`oldest waits <${Age} at=${Math.min(...times)} />` : "");
+  const note = countNote(waiting) || (isBroken || !times.length ? "" : world.isLive ? html`oldest waits <${Age} at=${Math.min(...times)} />` : `as of ${clock(world.downSince / 1000)}`);
   return html`<${Group} title=${title} id=${id} count=${rows.length} note=${note} none=${none}><ul class="panel rows asks" ...${on}>
     <${Some} of=${shown} what="more" draw=${({ key, row, isGone }) => html`<li key=${key}><${Ask} row=${row} isGone=${isGone} isBroken=${isBroken} isLive=${world.isLive} team=${world.team} mayAct=${mayAct()} /></li>`} /></ul></${Group}>`;
 }

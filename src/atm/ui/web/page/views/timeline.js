@@ -11,8 +11,8 @@ import { Line, Name } from "../parts/said.js";
 
 export const KINDS = { mail: ["open", "rest", "mail"], task: ["working", "moving", "task"], approval: ["you", "you", "approval"], merge: ["merged", "proven", "merge"], run: ["working", "moving", "run"], agent: ["idle", "rest", "agent"], conflict: ["conflict", "broken", "conflict"] };
 
-/** A conflict among merges is what one looks for. */
-export const kindOf = (one) => (one.kind === "merge" && /conflict/.test(one.what) ? "conflict" : one.kind);
+/** A conflict among merges is what one looks for: it is told with those who changed the same lines. */
+export const kindOf = (one) => (one.kind === "merge" && /conflict|(?<!merged) with #/.test(one.what) ? "conflict" : one.kind);
 
 export function Timeline({ team }) {
   const read = useRead("happenings"), activity = useRead("activity"), [filter, set] = useState("");
