@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002 - as the library calls it
+    def date_time_string(self, timestamp: float | None = None) -> str:
         """Of the made-up team's clock: the page takes the time from it."""
         return super().date_time_string(timestamp or self.server.now + self.server.rested)
 
