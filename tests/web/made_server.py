@@ -50,6 +50,7 @@ class MadeServer(ThreadingHTTPServer):
         self.seen, self.role, self.threads = seen, role, reads.THREADS if threads is None else threads
         self.version, self.now, self.key, self.is_in, self.is_deaf = 1, NOW, KEY, True, False
         self.deeds: list[dict[str, Any]] = []
+        self.is_over = False
         self.broken: dict[str, str] = {}
         """What cannot be read, and what is said instead."""
         self.rested = 0.0
@@ -72,6 +73,7 @@ class MadeServer(ThreadingHTTPServer):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_over = True  # a browser comes again at once, on a connection that it has kept
         self.hang_up()
         self.shutdown()
         self.server_close()
@@ -272,6 +274,8 @@ class Handler(BaseHTTPRequestHandler):
         ear: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue()
         with self.server.lock:
             self.server.ears.append(ear)
+        if self.server.is_over:
+            ear.put(None)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
