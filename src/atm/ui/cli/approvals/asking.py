@@ -10,6 +10,7 @@ from atm.services.team.registry import find_team
 from atm.ui.cli.approvals.answering import NOTHING, room_of
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def run(args: Args, session: Session) -> int:
     seconds = args.number("wait")
     if seconds and approval.state(room.clock.now()) == WAITING:
         session.need_daemon("answers")
-        approval = await_answer(room, approval, seconds)
+        with Spinner(session, f"waiting for a yes or no to {approval.id}"):
+            approval = await_answer(room, approval, seconds)
     state = approval.state(room.clock.now())
     is_used = state == APPROVED and use(room, approval)
     if state == WAITING:

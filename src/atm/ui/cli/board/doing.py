@@ -85,10 +85,14 @@ def _release_silent(args: Args, session: Session) -> int:
 def perform(verb: Verb, args: Args, session: Session, given: Given) -> int:
     team = find_team(session.room, team_of(args, session))
     who = worker(args, session, team) if verb.is_work else session.identity(args)
-    done = verb.does(
-        Acting(session.boardroom, team, who, is_boss=lambda: is_proven_boss(session.room, team, who)),
-        completed(verb, given),
-    )
+    acting = Acting(session.boardroom, team, who, is_boss=lambda: is_proven_boss(session.room, team, who))
+    if verb is table.COMPLETE:
+        from atm.ui.cli.waiting import Spinner
+
+        with Spinner(session, f"checking #{given.text('id').removeprefix('#')}"):
+            done = verb.does(acting, completed(verb, given))
+    else:
+        done = verb.does(acting, completed(verb, given))
     words = args.command.name.split(" ")
     if isinstance(done, Claimed):
         return _got(session, words[1], team.name, done)

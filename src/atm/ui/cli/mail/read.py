@@ -107,7 +107,12 @@ def _peek(session: Session, owner: Recipient, wanted: Filter) -> ShownMail:
 
 def _look(args: Args, session: Session, owner: Recipient, look: Callable[[], ShownMail]) -> ShownMail:
     wait = args.number("wait")
-    return _wait(session, owner, look, wait) if wait else look()
+    if not wait:
+        return look()
+    from atm.ui.cli.waiting import Spinner
+
+    with Spinner(session, f"waiting for mail to {owner.agent}@{owner.team_name}"):
+        return _wait(session, owner, look, wait)
 
 
 def _wait(session: Session, owner: Recipient, look: Callable[[], ShownMail], seconds: float) -> ShownMail:

@@ -9,6 +9,7 @@ from atm.services.mail.conversations import ask, await_answer, look_for_answer, 
 from atm.services.mail.posting import Draft
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean, report_warnings
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ def execute(args: Args, session: Session) -> int:
     look = f"atm receipts {shell_words(sent.message_id)}"
     hint = f"it may still come; the request is message {sent.message_id[:8]}, see `{look}`"
     try:
-        answer = await_answer(
-            clock,
-            lambda: look_for_answer(session.room, asker, asked, request_id, sent.message_id),
-            deadline=started + (args.number("timeout") or 0.0),
-            pause=lambda left: clock.sleep(min(pause, left)),
-        )
+        with Spinner(session, f"waiting for the answer of {asked[0]}@{asked[1]}"):
+            answer = await_answer(
+                clock,
+                lambda: look_for_answer(session.room, asker, asked, request_id, sent.message_id),
+                deadline=started + (args.number("timeout") or 0.0),
+                pause=lambda left: clock.sleep(min(pause, left)),
+            )
     except KeyboardInterrupt:
         session.warn(f"interrupted before there was an answer from {asked[0]}@{asked[1]}; {hint}")
         raise

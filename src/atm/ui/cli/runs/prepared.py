@@ -15,8 +15,8 @@ from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.adding import read_text
 from atm.ui.cli.crew.wishes import check_may_start, crew_in
-from atm.ui.cli.runs.waiting import Spinner
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
 from atm.wiring.runs import build_runroom
 
 TYPE_CHECKING = False
@@ -179,7 +179,8 @@ def ask_for_plan(session: Session, made: Prepared) -> None:
         agents=made.agents,
         model=mind.model,
     )
-    with made.desk.runs.hold(made.team), Spinner(session, f"{mind.runtime} breaks the goal down") as spinner:
+    what = f"{mind.runtime} breaks the goal down"
+    with made.desk.runs.hold(made.team), Spinner(session, what, otherwise=f"{what} …") as spinner:
         made.drafts = decompose(made.desk.crew, goal, PLAN_SECONDS, spinner.turn)
     made.is_model_made = True
     made.wishes = wishes_of(made.drafts)
