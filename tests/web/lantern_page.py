@@ -114,6 +114,18 @@ def detail_of(task: TaskSeen) -> dict[str, Any]:
         },
         {"id": "e4", "type": "reminded", "at": ago(1020), "actor": "atm", "reason": "no progress for 30 min"},
     ]
+    if task.id == "11":
+        answer = {"id": "e6", "type": "clarification_answered", "at": ago(3000), "actor": "ann", "whom": "user"}
+        events += [
+            {
+                "id": "e5",
+                "type": "clarification_requested",
+                "at": ago(3100),
+                "actor": "finch",
+                "note": "Names or patterns?",
+            },
+            {**answer, "note": "Patterns, one in a line."},
+        ]
     more = {
         "description": "One writer for each format. SARIF as GitHub reads it: columns count from one, in UTF-16 units.",
         "acceptance": [

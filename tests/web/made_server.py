@@ -50,6 +50,11 @@ class MadeServer(ThreadingHTTPServer):
         self.seen, self.role, self.threads = seen, role, reads.THREADS if threads is None else threads
         self.version, self.now, self.key, self.is_in, self.is_deaf = 1, NOW, KEY, True, False
         self.deeds: list[dict[str, Any]] = []
+        self.is_over = False
+        self.broken: dict[str, str] = {}
+        """What cannot be read, and what is said instead."""
+        self.rested = 0.0
+        """Seconds since the last change: a whole keeps the time at which it was made."""
         self.ears: list[queue.Queue[tuple[str, dict[str, Any]] | None]] = []
         self.lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -68,6 +73,7 @@ class MadeServer(ThreadingHTTPServer):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_over = True  # a browser comes again at once, on a connection that it has kept
         self.hang_up()
         self.shutdown()
         self.server_close()
@@ -111,9 +117,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
-    def date_time_string(self, timestamp: float | None = None) -> str:  # noqa: ARG002 - as the library calls it
+    def date_time_string(self, timestamp: float | None = None) -> str:
         """Of the made-up team's clock: the page takes the time from it."""
-        return super().date_time_string(self.server.now)
+        return super().date_time_string(timestamp or self.server.now + self.server.rested)
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -203,6 +209,8 @@ class Handler(BaseHTTPRequestHandler):
     def _read(self, what: str, id: str) -> None:
         seen = self.server.seen
         assert seen is not None
+        if what in self.server.broken:
+            return self._say({"error": self.server.broken[what], "remedy": "atm doctor"}, 409)
         task = seen.task(id)
         tasks = {"task": made.detail_of(task)} if task else None
         item = next((one for one in reads.QUEUE if one["task"] == id), None)
@@ -266,6 +274,8 @@ class Handler(BaseHTTPRequestHandler):
         ear: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue()
         with self.server.lock:
             self.server.ears.append(ear)
+        if self.server.is_over:
+            ear.put(None)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")

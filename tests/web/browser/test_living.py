@@ -72,7 +72,7 @@ def test_ages_go_on_for_those_of_whom_nothing_new_is_told(visit, server: MadeSer
     window = visit(server)
     at_the_teams_time(window.page)
     page = window.open(TEAM)
-    page.wait_for_selector("text=hook 12 min")
+    page.wait_for_selector("text=last heard of 12 min ago (hook)")
     members = [
         replace(one, state_age_seconds=(one.state_age_seconds or 0) + 300, liveness_age_seconds=1020)
         for one in made.SEEN.members
@@ -80,7 +80,7 @@ def test_ages_go_on_for_those_of_whom_nothing_new_is_told(visit, server: MadeSer
     server.change(replace(with_question(), members=members), passed=300)
     page.wait_for_selector("text=From zero or from one?")
     page.clock.run_for(1500)
-    page.wait_for_selector("text=hook 17 min")
+    page.wait_for_selector("text=last heard of 17 min ago (hook)")
 
 
 def test_yes_wants_two_presses_within_two_seconds_and_no_wants_one(visit, server: MadeServer):
@@ -127,7 +127,7 @@ def test_mail_is_written_to_somebody_who_is_chosen(visit, server: MadeServer):
     page.get_by_role("button", name="Write").click()
     page.select_option("select", "rook")
     page.fill("textarea", "How far are you?")
-    page.locator(".compose").get_by_role("button", name="Write").click()
+    page.locator(".compose").get_by_role("button", name="Send").click()
     page.wait_for_selector(".notice >> text=done")
     assert server.deeds == [{"kind": "member", "id": "rook", "deed": "write", "text": "How far are you?"}]
 

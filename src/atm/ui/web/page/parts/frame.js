@@ -46,7 +46,7 @@ function Foot({ toggleKeys }) {
   const { whole, isLive, downSince, hello } = world;
   return html`<div class="side-foot">${whole && html`<p class="live" title=${`for programs: version ${whole.version}`}>${isLive ? html`<${State} of="live" g="proven" meaning="proven" small>live</${State}>` : html`<${State} of="failed" small>no answer</${State}>`}${!isLive && html`<span class="age">${span((Date.now() - downSince) / 1000)}</span>`}</p>`}
     ${!isLive && html`<p>in a terminal: <code>atm daemon status</code></p>`}
-    <p><${Name} text=${hello?.person} />${mayAct() ? "" : ", observer"} · <button type="button" class="plain" onClick=${leave}>sign out</button></p><p><button type="button" class="plain" onClick=${toggleKeys}><kbd>?</kbd> keys</button></p><${Theme} /></div>`;
+    <p><${Name} text=${hello?.person} />${mayAct() ? "" : ", observer"} · <button type="button" class="plain" onClick=${leave}>sign out</button> · <button type="button" class="plain" onClick=${toggleKeys}><kbd>?</kbd> keys</button></p><${Theme} /></div>`;
 }
 
 export function Theme() {

@@ -48,7 +48,7 @@ export const Tag = ({ id }) => id ? html`<a class="tag" href=${path(world.team, 
 export const Tags = ({ ids }) => (ids ?? []).map((id, at) => html`${at ? " " : ""}<${Tag} id=${id} />`);
 export const TaskLink = ({ id }) => html`<a class="link" href=${path(world.team, "task", id)}>#<${Name} text=${id} /> <${Line} text=${taskOf(id)?.subject ?? ""} /></a>`;
 
-const SINCE = { "waits ": "since ", "for ": "since ", "seen ": "seen at " };
+const SINCE = { "waits ": "since ", "for ": "since ", "heard of ": "heard of at ", "last heard of ": "last heard of at " };
 
 /** How long ago, counted on while live; the time of day when nobody answers any more. */
 export function Age({ at, before = "", after = "" }) {

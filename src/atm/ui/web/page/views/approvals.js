@@ -2,7 +2,7 @@
 
 import { ANSWERS, givenFor, mayAct, now, useOffers, useRead, useTick, world } from "../live.js";
 import { path } from "../route.js";
-import { clock, epoch, left, many } from "../spans.js";
+import { clock, epoch, left } from "../spans.js";
 import { html, useEffect, useRef, useState } from "../view.js";
 import { AskBox, Deed } from "../parts/deeds.js";
 import { Diff } from "../parts/diff.js";
@@ -27,10 +27,9 @@ export function Approvals({ team, id, whole }) {
   const [began] = useState(now()), given = world.given && world.given.at >= began && !id ? world.given : null;
   const yours = open.filter((one) => one.isYours), leads = open.filter((one) => !one.isYours);
   const entry = (one) => html`<${Entry} key=${one.key} one=${one} team=${team} isOpen=${one === chosen} />`;
-  return html`<div class="split"><section class="list" aria-label="Requests"><h2>Waits for you, ${yours.length}</h2>${yours.map(entry)}${leads.length > 0 && html`<h2>Waits for the lead, ${leads.length}</h2>${leads.map(entry)}`}
-      <a class="phone-part chip" href=${path(team, "approvals", DECIDED)} data-same aria-current=${id === DECIDED ? "true" : undefined}><span class="l1">Decided</span><span class="dim m">${read.value ? many(past.length, "request") : "…"}</span></a>
+  return html`<div class="split"><section class=${open.length ? "list" : "list none-open"} aria-label="Requests"><h2>Waits for you, ${yours.length}</h2>${yours.map(entry)}${leads.length > 0 && html`<h2>Waits for the lead, ${leads.length}</h2>${leads.map(entry)}`}
       <div class="past"><h2>Decided</h2>${past.slice(0, 40).map((one) => html`<${Past} key=${one.id} one=${one} team=${team} isOpen=${one === chosen} />`)}${!past.length && html`<p class="pad dim m">Nothing yet.</p>`}</div></section>
-    <section class="detail" aria-label="Request">${given && html`<${Given} given=${given} team=${team} />`}${id === DECIDED ? html`<${AllDecided} past=${past} read=${read} team=${team} />` : !chosen ? html`<${Nothing} key=${id} id=${id} team=${team} />` : chosen.kind === "command" ? html`<${Asked} key=${chosen.key} asked=${chosen.asked} />` : chosen.kind ? html`<${PlanOrQuestion} key=${chosen.key} one=${chosen} isAskedFor=${Boolean(id)} />` : html`<${Decided} key=${chosen.id} one=${chosen} />`}</section></div>`;
+    <section class="detail" aria-label="Request"><p class="phone-part to-decided"><a class="link" data-same href=${path(team, "approvals", id === DECIDED ? "" : DECIDED)}>${id === DECIDED ? "What waits" : `Decided, ${past.length}`}</a></p>${given && html`<${Given} given=${given} team=${team} />`}${id === DECIDED ? html`<${AllDecided} past=${past} read=${read} team=${team} />` : !chosen ? html`<${Nothing} key=${id} id=${id} team=${team} />` : chosen.kind === "command" ? html`<${Asked} key=${chosen.key} asked=${chosen.asked} />` : chosen.kind ? html`<${PlanOrQuestion} key=${chosen.key} one=${chosen} isAskedFor=${Boolean(id)} />` : html`<${Decided} key=${chosen.id} one=${chosen} />`}</section></div>`;
 }
 
 /** What was answered on this page, until the books say it. */

@@ -12,13 +12,13 @@ const LEFT = 110, RIM = 24, ROW = 30, TOP = 30, LEAST = 640, MOST_LANES = 14;
 const laneName = (one) => (one.kind === "run" ? "run" : one.who);
 
 export function Lanes({ life, marks, now, go, children }) {
-  const box = useRef(null), wide = useWidth(box), length = Math.max(1, life.to - life.from), right = wide - RIM;
+  const box = useRef(null), wide = useWidth(box), [scrolled, scroll] = useState(0), length = Math.max(1, life.to - life.from), right = wide - RIM;
   const x = (moment) => LEFT + (right - LEFT) * (moment - life.from) / length, place = x(now);
   useLayoutEffect(() => {
     const { scrollLeft, clientWidth, scrollWidth } = box.current;
     if (scrollWidth > clientWidth && (place < scrollLeft + 40 || place > scrollLeft + clientWidth - 40)) box.current.scrollLeft = place - clientWidth / 2;
   }, [place]);
-  return html`<div class="lanes" tabindex="0" role="group" aria-label="Marks of each member" ref=${box}><div class="lanes-in"><${Drawing} life=${life} marks=${marks} now=${now} go=${go} x=${x} wide=${wide} length=${length} />${children}</div></div>`;
+  return html`<div class="lanes" tabindex="0" role="group" aria-label="Marks of each member" ref=${box} onScroll=${() => scroll(box.current.scrollLeft)}><div class="lanes-in"><${Drawing} life=${life} marks=${marks} now=${now} go=${go} x=${x} wide=${wide} length=${length} scrolled=${scrolled} />${children}</div></div>`;
 }
 
 /** As wide as there is room, and never narrower than can be read. */
@@ -32,11 +32,12 @@ function useWidth(box) {
   return wide;
 }
 
-function Drawing({ life, marks, now, go, x, wide, length }) {
+function Drawing({ life, marks, now, go, x, wide, length, scrolled }) {
   const names = useMemo(() => busiest(marks), [marks]), right = wide - RIM, high = TOP + names.length * ROW + 8, middle = (at) => TOP + at * ROW + ROW / 2;
-  const drawn = useMemo(() => names.map((name, at) => html`<g key=${name}><text x="12" y=${middle(at) + 4}>${plain(name, 13)}</text><path class="grid" d=${`M${LEFT} ${middle(at)}H${right}`} />${thinned(marks.filter((one) => laneName(one) === name), x).map((one) => html`<g><title>${clock(one.at)} ${plain(one.who, 40)} ${plain(one.what, 160)}</title>${shape(kindOf(one), x(one.at), middle(at))}</g>`)}</g>`), [names, marks, wide]);
+  const drawn = useMemo(() => names.map((name, at) => html`<g key=${name}><path class="grid" d=${`M${LEFT} ${middle(at)}H${right}`} />${thinned(marks.filter((one) => laneName(one) === name), x).map((one) => html`<g><title>${clock(one.at)} ${plain(one.who, 40)} ${plain(one.what, 160)}</title>${shape(kindOf(one), x(one.at), middle(at))}</g>`)}</g>`), [names, marks, wide]);
   const press = (event) => { const { left } = event.currentTarget.getBoundingClientRect(); go(life.from + length * Math.min(1, Math.max(0, (event.clientX - left - LEFT) / (right - LEFT)))); };
-  return html`<svg width=${wide} height=${high} viewBox=${`0 0 ${wide} ${high}`} onClick=${press} role="img" aria-label=${`What ${names.length} members did from ${clock(life.from)} to ${clock(life.to)}`}>${ticks(life, wide).map((moment) => html`<path class="grid" d=${`M${x(moment)} 22V${high - 8}`} /><text class="t" x=${x(moment)} y="14" text-anchor="middle">${clock(moment, { seconds: length < 600 })}</text>`)}${drawn}<rect class="ahead" x=${x(now)} y="20" width=${Math.max(0, right - x(now) + 8)} height=${high - 20} /><line class="head-line" x1=${x(now)} x2=${x(now)} y1="18" y2=${high} /></svg>`;
+  return html`<svg width=${wide} height=${high} viewBox=${`0 0 ${wide} ${high}`} onClick=${press} role="img" aria-label=${`What ${names.length} members did from ${clock(life.from)} to ${clock(life.to)}`}>${ticks(life, wide).map((moment) => html`<path class="grid" d=${`M${x(moment)} 22V${high - 8}`} /><text class="t" x=${x(moment)} y="14" text-anchor="middle">${clock(moment, { seconds: length < 600 })}</text>`)}${drawn}<rect class="ahead" x=${x(now)} y="20" width=${Math.max(0, right - x(now) + 8)} height=${high - 20} /><line class="head-line" x1=${x(now)} x2=${x(now)} y1="18" y2=${high} />
+    <g transform=${`translate(${scrolled} 0)`}>${scrolled > 0 && html`<rect class="behind" y="20" width="64" height=${high - 20} />`}${names.map((name, at) => html`<text key=${name} x=${scrolled ? 4 : 12} y=${middle(at) + 4}>${plain(name, scrolled ? 8 : 13)}</text>`)}</g></svg>`;
 }
 
 function busiest(marks) {

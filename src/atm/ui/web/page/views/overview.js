@@ -12,7 +12,7 @@ import { Age, counted, LastHeard, Left, lookOf, memberCalled, State, Tag, taskOf
 import { Command, Line, Quote } from "../parts/said.js";
 
 const TITLES = { command: "Approve a command", plan: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
-const LOOK = { command: "See it whole", plan: "Read the plan", mail: "Open the mail", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
+const LOOK = { command: "See it whole", plan: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
 /** A longer command is decided about where all of it is in sight. */
 export const LONGEST_HERE = 240;
 
