@@ -17,7 +17,7 @@ pytest_plugins = ["tests.teamd.conftest"]
 def crew(atm: Atm) -> Atm:
     """ann asks a person, bob works, kite rests; #2 waits for #1."""
     atm.environment |= {"ATM_DAEMON_AUTOSTART": "0"}
-    atm("teams", "create", "crew")
+    atm("teams", "create", "crew", env={"ATM_IDENTITY": "human"})  # without whoever makes it
     for name in ("ann", "bob", "kite"):
         atm("teams", "add-member", "crew", name)
     for title in ("Write the parser", "Write the docs", "Release 0.4"):

@@ -153,4 +153,4 @@ def test_a_server_that_is_stopped_leaves_nobody_hanging(crew):
     with visitor.listen("crew") as events:
         events.next("snapshot")
         made.stop()
-        assert [*events] == []
+        assert [kind for kind, _, _ in events if kind != "beat"] == []

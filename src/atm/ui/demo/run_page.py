@@ -47,12 +47,15 @@ def open_page(sandbox: Sandbox) -> DemoPage | str:
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-c", f"from {__name__} import keep; keep({sandbox.folder!r})"],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=sandbox.environment,
         cwd="/",
         start_new_session=True,
     )
+    assert keeper.stdout is not None
+    with keeper.stdout as word:
+        word.readline()  # from now on it takes everything away, also if it is asked to end
     return DemoPage(str(said["url"]), keeper.pid)
 
 
@@ -62,6 +65,8 @@ def keep(folder: str) -> None:
     layout = find_layout(os.environ)
     seen_at = time.monotonic()
     try:
+        os.write(1, b"ready\n")
+        os.close(1)
         while time.monotonic() - seen_at < MINUTES * 60:
             time.sleep(LOOK_EVERY)
             try:

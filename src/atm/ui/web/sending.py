@@ -86,8 +86,8 @@ class PageEvents(Response):
             if frame is not None:
                 version = "" if frame.kind == "gone" else self._stream.version(frame.number)
                 await say(frame.kind, frame.text, version)
-            elif not listener.wants_whole:
-                await say("beat", encode({"now": round(self._now(), 1)}))
+            if (frame is not None and frame.kind == "snapshot") or (frame is None and not listener.wants_whole):
+                await say("beat", encode({"now": round(self._now(), 1)}))  # a whole may be as old as its last change
 
     async def _whole(self, listener: StreamListener) -> Frame:
         """Or why there is none. When there is one again, every listener wants it."""

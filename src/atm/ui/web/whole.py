@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from atm.ui.faces.deeds import offers_for, spelled
+from atm.ui.faces.deeds import ADD, offers_for, spelled
 from atm.ui.views.team.attention import DONE, NEEDS, PROBLEMS, attention, freshest, strip
 
 TYPE_CHECKING = False
@@ -48,6 +48,8 @@ def whole_of(fields: Mapping[str, Plain], seen: TeamSeen, now: float) -> Whole:
 
 def offers_of(target: Target, seen: TeamSeen) -> list[KeyOffer]:
     """What a page can do for somebody: no more views, and nothing that needs a terminal."""
+    if target[0] == "team":
+        return [ADD]
     return [one for one in offers_for(target, seen) if one.command and not one.opens and not one.in_terminal]
 
 
