@@ -33,7 +33,7 @@ FOREIGN = {"message.id"}
 
 QUOTING = ("shell_word", "shell_words", "quote", "owner_word")
 
-LEFT_OUT = ("ui/cli/completion.py",)  # scripts, not advice
+LEFT_OUT = ("ui/cli/setup/shell_scripts.py",)  # scripts, not advice
 
 VALUE_OF_OPTION = re.compile(r"(?:--[a-z-]+|-t)[ =]$")
 """Whatever follows is its value, also where it begins with a dash; and the path of `trust --show`."""

@@ -104,7 +104,7 @@ def test_what_a_teammate_lists_stays_below_the_budget():
 def test_each_role_sees_its_own_set():
     teammate, lead, human, observer = ({tool.name for tool in tools_for(role)} for role in ROLES)
     assert lead == human
-    of_leads = {"board_answer", "board_import", "board_reopen", "plan_approve", "plan_reject"}
+    of_leads = {"board_answer", "board_edit", "board_import", "board_reopen", "plan_approve", "plan_reject"}
     assert lead - teammate == of_leads | {"approval_answer", "approval_list"}
     assert all(tool.reads_only for tool in tools_for("observer"))
     assert not {name for name in observer if name.startswith("mail_")}

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from tests.conftest import Atm
+from tests.teamd.conftest import house
 from tests.web.served import Browser, PageServer
 
-pytest.importorskip("starlette", reason="needs the extra web")
+__all__ = ["house"]
 
-pytest_plugins = ["tests.teamd.conftest"]
+pytest.importorskip("starlette", reason="needs the extra web")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_it_says_who_where_and_what_there_is_to_do(crew, room, tasks):
     assert "Others: bob" in text
     assert "2 from bob" in text
     assert "the parser" in text
-    assert "1 tasks can be claimed" in text
+    assert "1 task can be claimed" in text
 
 
 def test_it_marks_nothing_and_leaves_no_trace(crew, room, contents):

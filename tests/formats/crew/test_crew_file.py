@@ -45,7 +45,7 @@ def test_every_key_is_read():
         ("agents = 3", "names no agents"),
         ("agents = [3]", "agent 1 is no table"),
         ("= 1", "not TOML"),
-        ("temas = 'x'", "did you mean 'team'"),
+        ("taem = 'x'", "did you mean 'team'"),
         ("[[agents]]\nname = 'a'", "says no runtime"),
         ("[[agents]]\nruntime = 'script'", "says no name"),
         ("[[agents]]\nname = 'a'\nruntime = 'script'\nmodle = 'x'", "did you mean 'model'"),

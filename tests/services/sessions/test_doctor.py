@@ -25,7 +25,7 @@ def found(stage: SessionStage) -> tuple[list[str], str]:
 
 
 def test_a_team_in_order_is_no_finding(stage):
-    assert found(stage) == ([], "1 teams have checkpoints in git")
+    assert found(stage) == ([], "1 team has checkpoints in git")
 
 
 def test_checkpoints_that_a_remote_has_are_told_for_they_hold_mail(stage):
