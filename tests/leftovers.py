@@ -188,8 +188,8 @@ def pytest_configure() -> None:
     `nohup` and shells that start something in the background have some signals ignored, and every child inherits that:
     no Ctrl-C of a test would end its program. A handler, unlike SIG_IGN, is not inherited by what is started.
     """
-    if root := root_of_a_run():
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root))  # for `tmp_path`
+    # For `tmp_path`, which stays there when `tempdir` moves: what failed tests leave is for people to look at.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(root_of_a_run() or tempfile.gettempdir()))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
         number = getattr(signal, name, None)
@@ -203,10 +203,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """For this runner alone; not below pytest's own, because paths of sockets must be short."""
-    tmp_path_factory.getbasetemp()  # before the move: what failed tests leave there is for people to look at
+def _move_to_an_own_temporary_folder() -> None:
+    """
+    For this runner alone; not below pytest's own, because paths of sockets must be short.
+
+    No fixture: a first test that is skipped has none, and would answer for what other runners make meanwhile.
+    """
     tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t", dir=root_of_a_run()))
     WATCH.folder = tempfile.tempdir
     os.chmod(WATCH.folder, 0o755)  # some tests become another user for a moment
@@ -223,6 +225,8 @@ def pytest_sessionfinish() -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    if not WATCH.folder:
+        _move_to_an_own_temporary_folder()
     WATCH.begin()
     return (yield)
 

@@ -36,6 +36,11 @@ MOST_AT_ONCE = 20
 """Spooled messages that an ordinary command tries on its way; the rest waits for the next one."""
 
 
+A_MOMENT = 0.05
+"""Seconds that a command on its way waits for an inbox: another one that reads there holds its lock that long, and mail
+should not be put off for it."""
+
+
 LOOKS, BETWEEN_LOOKS = 20, 0.05
 """How often a command that needs the spool looks whether another process has finished with it, and how long apart."""
 
@@ -195,7 +200,7 @@ def _drain(
     patient: bool = False,
     deadline: float | None = None,
 ) -> None:
-    """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
+    """Who insists waits for locks as a send does, and so gets past one that was left behind; others wait a moment."""
     blocked: set[tuple[str, str]] = set()
     full: set[tuple[str, ...]] = set()
     tried = 0
@@ -218,7 +223,7 @@ def _drain(
             continue
         tried += 1
         try:
-            result = _try(room, spooled, left if insist or patient else 0.0)
+            result = _try(room, spooled, left if insist or patient else A_MOMENT)
         except AtmError:
             result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
         if result == "delivered":
