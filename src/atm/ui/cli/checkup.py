@@ -11,6 +11,7 @@ from atm.services.checkup.checkup import Look, examine, findings_of, known_teams
 from atm.services.checkup.findings import NOTE, OK, PROBLEM, WARNING, Check, Finding
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW, width_of
 
 TYPE_CHECKING = False
@@ -34,7 +35,9 @@ NARROWEST = 60
 
 def execute(args: Args, session: Session) -> int:
     doctor = Doctor(session, as_json=args.flag("json"))
-    checks, mended = doctor.examine(fix=args.flag("fix"))
+    session.do_without_bad_settings()  # the doctor has them noted
+    with Spinner(session, "looking at files, daemon, agents and programs"):
+        checks, mended = doctor.examine(fix=args.flag("fix"))
     findings = [*mended, *findings_of(checks)]
     if doctor.as_json:
         doctor.print_json(checks, findings)

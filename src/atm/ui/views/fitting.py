@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from atm.domain.untrusted_text import one_line
 from atm.ui.views.style import width_of
 
 DRAWN = frozenset("│├└┌┐┘┤┬┴┼╭╮╰╯▌")
@@ -52,6 +53,15 @@ def _head(word: str, columns: int) -> str:
         room -= width_of(word[at])
         at += 1
     return word[: max(1, at)]
+
+
+def last_lines(output: str, most: int) -> list[str]:
+    """The end of an output, without its colours, and harmless. Of what a program writes over itself, the last state."""
+    import re
+
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r\n", "\n")
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return [said for line in lines if (said := one_line(line).strip())][-most:]
 
 
 def fold(line: str, columns: int) -> list[str]:
