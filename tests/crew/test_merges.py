@@ -198,7 +198,7 @@ def test_the_queue_says_how_everything_stands(crew: Crew, flagged: str) -> None:
     assert (item["conflict"]["files"], item["attempts"]) == (["a.txt"], 1)
     assert item["conflict"]["with"][0]["subject"] in ("One way", "Another way")
     shown = crew("merge", "--team", "crew").out
-    assert "conflict_detected" in shown
+    assert "conflict detected" in shown
     assert "a.txt" in crew("merge", "show", flagged, "--diff", "--team", "crew").out
 
 

@@ -202,13 +202,13 @@ def _loop_row(loop: dict[str, Plain]) -> list[str]:
         str(loop.get("runs")),
         str(loop.get("done")),
         f"{last * 1000:.0f} ms" if isinstance(last, int | float) else "-",
-        one_line(str(loop.get("last_error") or ""))[:80],
+        one_line(str(loop.get("last_error") or "")),
     ]
 
 
 def _plugin_row(plugin: dict[str, Plain]) -> list[str]:
     return [
-        one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))[:80]
+        one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))
         for key in ("name", "place", "state", "restarts", "last_error")
     ]
 

@@ -19,6 +19,7 @@ from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.waiting import Spinner
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.merges import collision_line, item_lines, queue_table
 from atm.wiring.runs import build_mergeroom
 
@@ -215,7 +216,7 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
     def show(queue: MergeQueue) -> None:
         for item in queue.items:
             if seen.get(item.task) != item.status and not session.as_json:
-                session.print(f"#{item.task} {item.status} {one_line(item.subject)}")
+                session.print(f"#{item.task} {spelled(item.status)} {one_line(item.subject)}")
             seen[item.task] = item.status
         session.flush()
 

@@ -62,7 +62,7 @@ def _list(args: Args, session: Session) -> int:
             str(row["state"]),
             f"{row['done']}/{row['tasks']}",
             f"{row['seconds']} s",
-            one_line(str(row["goal"] or ""))[:50],
+            one_line(str(row["goal"] or "")),
         ]
         for row in rows
     ]
