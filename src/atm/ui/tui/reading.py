@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field
 
 from atm.domain.errors import AtmError, NoSuchAgent
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.approvals.records import approval_json
 from atm.formats.files.dataclass_record import made_from
@@ -190,7 +191,9 @@ class TeamReader:
             return f"runs, and does not answer: {facts.get('problem')}"
         problems = facts.get("problems")
         return f"runs, process {facts['pid']}" + (
-            f"; {len(problems)} problems: atm daemon status" if isinstance(problems, list) and problems else ""
+            f"; {counted(len(problems), 'problem')}: atm daemon status"
+            if isinstance(problems, list) and problems
+            else ""
         )
 
 
