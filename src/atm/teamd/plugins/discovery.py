@@ -14,8 +14,9 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.domain.errors import AtmError
-from atm.domain.names import check_new_name
+from atm.domain.errors import AtmError, RequestError
+from atm.domain.names import check_new_name, nearest_name
+from atm.domain.untrusted_text import one_line
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.teamd.plugins.api import GROUP, Capability, Plugin, PluginError, PluginMetadata
 from atm.teamd.plugins.process_care import end_group
@@ -54,6 +55,17 @@ class Description:
 def discover() -> list[Found]:
     """Every plugin that is installed here, by name."""
     return sort_out(_found(entry) for entry in importlib.metadata.entry_points(group=GROUP))
+
+
+def check_installed(name: str) -> None:
+    """Raises, and says which is near."""
+    found = {one.name: one for one in discover()}
+    if name not in found:
+        near = nearest_name(name, list(found))
+        hint = f"did you mean {near!r}?" if near else "install it into atm's environment; see `atm plugins list`"
+        raise RequestError(f"no plugin {one_line(name)!r} is installed", hint)
+    if found[name].error:
+        raise RequestError(f"the plugin {name!r} cannot be used: {found[name].error}", "remove or mend one of them")
 
 
 def _found(entry: importlib.metadata.EntryPoint) -> Found:

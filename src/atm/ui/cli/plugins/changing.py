@@ -6,13 +6,12 @@ import os
 
 from atm import config
 from atm.domain.errors import BadSetting, RequestError
-from atm.domain.names import nearest_name
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.json_record import encode
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
-from atm.teamd.plugins.discovery import check_name, discover
+from atm.teamd.plugins.discovery import check_installed, check_name
 from atm.ui.cli.setup.consent import change_file
 from atm.wiring.files import change_settings
 
@@ -37,16 +36,6 @@ def _disable(args: Args, session: Session) -> int:
     if problem:
         raise RequestError(problem, "see `atm plugins list`")
     return _set(args, session, name, False)
-
-
-def check_installed(name: str) -> None:
-    found = {one.name: one for one in discover()}
-    if name not in found:
-        near = nearest_name(name, list(found))
-        hint = f"did you mean {near!r}?" if near else "install it into atm's environment; see `atm plugins list`"
-        raise RequestError(f"no plugin {one_line(name)!r} is installed", hint)
-    if found[name].error:
-        raise RequestError(f"the plugin {name!r} cannot be used: {found[name].error}", "remove or mend one of them")
 
 
 def _set(args: Args, session: Session, name: str, enabled: bool) -> int:

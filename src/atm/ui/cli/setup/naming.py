@@ -31,7 +31,9 @@ def check_named(session: Session, key: str, value: object, home: str | None) -> 
     elif section == "aliases":
         _check_alias(session, rest, str(value), home)
     elif section == "plugins":
-        _check_plugin(rest.partition(".")[0])
+        from atm.teamd.plugins.discovery import check_installed
+
+        check_installed(rest.partition(".")[0])
     elif key == "merges.resolver" and value not in ("", NOBODY):
         from atm.wiring.crew import build_runtimes
 
@@ -70,12 +72,6 @@ def _teams(session: Session, home: str | None) -> list[Team]:
         except AtmError:
             continue
     return found
-
-
-def _check_plugin(name: str) -> None:
-    from atm.ui.cli.plugins.changing import check_installed
-
-    check_installed(name)
 
 
 def _check_is_one_of(value: str, known: Iterable[str], what: str) -> None:
