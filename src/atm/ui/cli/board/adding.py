@@ -11,6 +11,7 @@ from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person, members_above
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.board.view import card_json, team_of
+from atm.ui.cli.waiting import Spinner
 from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
@@ -42,7 +43,8 @@ def _import(args: Args, session: Session) -> int:
         check_person(session.room, "say yes to commands")
     elif _is_asked_and_says_yes(session, team, who, allowed, source):
         is_allowed, wishes = True, allowed
-    done = importing.reimport(session.boardroom, team, who, wishes, source)
+    with Spinner(session, f"adding {counted(len(wishes), 'task')}"):
+        done = importing.reimport(session.boardroom, team, who, wishes, source)
     _show_commands(session, done.news, is_allowed=is_allowed)
     for warning in done.warnings:
         session.warn(f"note: {warning}")

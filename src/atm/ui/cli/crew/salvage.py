@@ -10,6 +10,7 @@ from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, s
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def _show(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> int
 
 def _restore(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> int:
     folder = os.path.abspath(os.path.expanduser(args.need("to")))
-    paths = restore_saved(worktrees, one, folder)
+    with Spinner(session, f"writing files to {folder}"):
+        paths = restore_saved(worktrees, one, folder)
     result: dict[str, object] = {"action": "salvage restore", "item": _as_json(one), "to": folder, "paths": paths}
     session.tell(result, f"wrote {counted(len(paths), 'file')} to {one_line(folder)}")
     return 0

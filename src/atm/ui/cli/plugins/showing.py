@@ -15,6 +15,7 @@ from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.plugins.plugins import daemon_states
 from atm.ui.cli.render import Style
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.ages import ago
 from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
 from atm.ui.views.tables import table
@@ -42,7 +43,8 @@ class Overview:
         running = {str(state.get("name")) for state in self.states or []}
         self.names = sorted({*self.found, *enabled, *running})
         asked = [one for one in self.found.values() if only in (None, one.name)]
-        self.told = describe_all(asked, session.environment)
+        with Spinner(session, "asking the plugins what they are"):
+            self.told = describe_all(asked, session.environment)
         self._workplaces = Workplaces(session.room.rosters, session.room.clock.monotonic)
 
     def enabled_in(self, name: str) -> list[Place]:

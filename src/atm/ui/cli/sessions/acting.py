@@ -47,7 +47,8 @@ def run(args: Args, session: Session) -> int:
 
 
 def _checkpoint(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
-    made = checkpoint(desk, team, facts=True)
+    with Spinner(session, f"saving how {team} stands"):
+        made = checkpoint(desk, team, facts=True)
     result: dict[str, object] = {"action": "session checkpoint", "team": team, "sequence": made.sequence}
     result |= {"changed": made.is_new, "bytes": made.size, "commit": None, "branch": None}
     words = f"checkpoint {made.sequence} of {one_line(team)}"

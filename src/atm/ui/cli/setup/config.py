@@ -33,6 +33,7 @@ GET = Command(
 SET = Command(
     "config set",
     "change one setting; comments and everything else in the file stay",
+    text="A team, member, plugin or runtime that is not there is refused, except with --repo.",
     arguments=(Argument("key", "section.name", complete="setting"), Argument("value", "the new value")),
     options=(Option("--repo", help="in this repository's file instead of your own"),),
     examples=(
