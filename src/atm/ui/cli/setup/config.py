@@ -7,7 +7,7 @@ import os
 from atm import config as settings_module
 from atm.config import known
 from atm.domain.errors import BadSetting
-from atm.domain.team.authority import is_boss
+from atm.domain.team.team import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.settings_edit import with_setting, without_setting
 from atm.ui.cli.arguments import Args, Argument, Command, Option
