@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 
 import pytest
@@ -10,51 +12,86 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import Terminal
 
+from atm.ui.cli.catalog import COMMANDS
 from atm.ui.views import tables
-from atm.ui.views.fitting import fold, shown_width
+from atm.ui.views.fitting import COMMAND, fold, shown_width
 from atm.ui.views.style import width_of
 
 LONG = "a-member-with-quite-a-long-name"
+WIDE = "設定ファイルを読むプログラムを書いてテストもする"
 TITLE = "Write the parser for the configuration files of the older programs, with tests"
+PLAN = f"""\
+- [ ] {TITLE} {WIDE * 3} (run: echo b > b.txt) (files: {"/".join(["folder"] * 12)}/b.txt) (accept: test -f b.txt)
+- [ ] {WIDE * 2} (depends: 1) (run: echo c > c.txt; echo {"no such luck " * 20}; false)
+"""
 
-TABLES = (
+TABLES: tuple[list[str], ...] = (
     *(["tasks"], ["tasks", "list", "--all"], ["teams"], ["teams", "show", "crew"], ["members"], ["status"], ["inbox"]),
-    *(["inbox", "--all-teams"], ["receipts"], ["spool"], ["config"], ["plugins"], ["runtimes"], ["session", "--all"]),
-    *(["session", "show", "crew"], ["session", "probe", "crew"], ["sync"], ["sync", "metrics"], ["approvals"]),
+    *(["inbox", "--all-teams"], ["receipts"], ["spool"], ["spool", "drop", "--all-failed"], ["config"], ["plugins"]),
+    *(["plugins", "info", "webhook"], ["runtimes"], ["session", "--all"]),
+    *(["session", "show", "crew"], ["session", "probe", "crew"], ["session", "review", "crew"], ["sync"]),
+    *(["sync", "metrics"], ["sync", "agenda", "bob"], ["sync", "diagnose", "bob"], ["approvals"], ["mcp", "token"]),
     *(
-        ["mcp", "token"],
+        ["approvals", "--all"],
+        ["approvals", "policy"],
         ["trust", "--list"],
         ["cleanup"],
-        ["teams", "cleanup", "crew"],
-        ["merge"],
-        ["runs"],
-        ["salvage"],
+        ["teams", "cleanup", "crew", "--dry-run"],
     ),
-    *(["peek"], ["deliver"], ["daemon"], ["doctor"], ["tasks", "show", "1"], ["tasks", "history"], ["read", "ann"]),
-    *(["broadcast", "hello everybody", "--as", "ann"], ["spool", "drop", "--all-failed"]),
+    *(
+        ["merge"],
+        ["merge", "show", "1"],
+        ["runs"],
+        ["runs", "show"],
+        ["salvage"],
+        ["peek"],
+        ["peek", "a1"],
+        ["deliver"],
+    ),
+    *(
+        ["run", "--plan", "plan.md", "--runtime", "script", "--dry-run", "--team", "new"],
+        ["daemon"],
+        ["doctor"],
+        ["tasks", "show", "1"],
+    ),
+    *(["tasks", "show", "3"], ["tasks", "history"], ["read", "ann"], ["watch", "--for", "1"], []),
+    *(["broadcast", f"hello everybody {WIDE}", "--as", "ann"],),
 )
+"""Everything that prints a table, and some of what stands beside them."""
 
 DRIVER = """
 import json, sys
 from atm.ui.cli.main import main
 for words in json.loads(sys.argv[1]):
     print("\\x1e" + json.dumps(words))
+    sys.stdout.flush()
     main(words)
     sys.stdout.flush()
 """
 
 
 @pytest.fixture
-def full(crew, quickly, tasks):
-    """A team in which every table has rows, with texts that are too long for any of them."""
+def full(crew, quickly, tasks, block):
+    """A team in which every table has rows, with texts that are too long for any of them, and wide ones."""
+    git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(crew.folder)]
+    (crew.folder / "plan.md").write_text(PLAN)
+    (crew.folder / ".atm.toml").write_text('[core]\ndefault_team = "crew"\n\n[crew]\nsetup = "true"\n')
+    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    crew("trust", "--yes")
+    crew("run", "--plan", "plan.md", "--runtime", "script", "--yes", "--json", code=2)
     quickly("teams", "add-member", "crew", LONG, "--agent-type", "general-purpose-but-careful", "--model", "opus-5-max")
-    tasks("add", TITLE, "--description", " ".join([TITLE] * 3), "--accept", f"make test-{'x' * 30}", "--as", "ann")
-    tasks("add", "Write the manual", "--depends-on", "1", "--owner", LONG, "--priority", "high", "--as", "ann")
-    tasks("claim", "1", "--as", "bob")
+    tasks("add", f"{TITLE} {WIDE}", "--description", " ".join([TITLE, WIDE] * 3), "--accept", f"make test-{'x' * 30}")
+    tasks("add", WIDE * 3, "--depends-on", "3", "--owner", LONG, "--priority", "high", "--as", "ann")
+    tasks("claim", "3", "--as", "bob")
     for number in range(3):
-        quickly("send", "ann", f"{number} {TITLE} {TITLE}", "--as", LONG, "--require-ack")
+        quickly("send", "ann", f"{number} {TITLE} {WIDE * 3}", "--as", LONG, "--require-ack")
+    block("bob")
+    quickly("send", "bob", TITLE, "--as", LONG)
+    quickly("teams", "state", "crew", "active")
     quickly("mcp", "token", "new", "--as", "bob")
-    quickly("approvals", "ask", "--tool", "Bash", "--command", f"git push origin {TITLE}", "--as", "bob")
+    command = f"git push origin {TITLE} {WIDE * 4} && {' '.join(f'--option-{n}=value' for n in range(20))} # the end"
+    quickly("approvals", "ask", "--tool", "Bash", "--command", command, "--as", "bob")
     quickly("daemon", "start")
     yield crew
     quickly("daemon", "stop")
@@ -69,26 +106,61 @@ def shown(atm, columns: int) -> dict[str, list[str]]:
         text = terminal.read_until(lambda _: False)
     finally:
         terminal.close()
+    text = re.sub(r"[^\n]*\r\x1b\[J", "", text)  # the line of whoever waits is gone
     parts = [part.partition("\r\n") for part in text.split("\x1e")[1:]]
     return {head: body.split("\r\n") for head, _, body in parts}
 
 
-@pytest.mark.parametrize("columns", [40, 80, 100])
-def test_no_line_is_wider_than_the_terminal_and_ids_and_names_are_whole(full, columns):
-    printed = shown(full, columns)
-    assert len(printed) == len(TABLES)
-    assert [head for head, lines in printed.items() if "Traceback" in "".join(lines)] == []
-    wide = [(head, line) for head, lines in printed.items() for line in lines if shown_width(line) > columns]
-    assert [one for one in wide if not is_in_one_piece(one[1])] == []
-    for words in (["members"], ["status"], ["inbox"], ["teams", "show", "crew"]):
-        assert LONG in " ".join(printed[json.dumps(words)])
-    assert "#1" in " ".join(printed['["tasks"]'])
-    assert "core.default_team" in " ".join(printed['["config"]'])
+def test_no_line_is_wider_than_the_terminal_and_ids_and_names_are_whole(full):
+    for columns in (40, 80, 100):
+        printed = shown(full, columns)
+        assert len(printed) == len(TABLES)
+        assert [head for head, lines in printed.items() if "Traceback" in "".join(lines)] == []
+        wide = [(head, line) for head, lines in printed.items() for line in lines if shown_width(line) > columns]
+        assert [(columns, *one) for one in wide if not is_for_copying(one[1])] == []
+        for words in (["members"], ["status"], ["inbox"], ["teams", "show", "crew"]):
+            assert LONG in " ".join(printed[json.dumps(words)])
+        assert "#3" in " ".join(printed['["tasks"]'])
+        assert "core.default_team" in " ".join(printed['["config"]'])
+        for words in (["merge"], ["runs"], ["salvage"], ["peek"], ["spool"], ["trust", "--list"], ["approvals"]):
+            rows = [line for line in printed[json.dumps(words)] if line.strip() and not set(line) <= {" ", "─"}]
+            assert len(rows) > 1, (columns, words, rows)
 
 
-def is_in_one_piece(line: str) -> bool:
-    """A command, a path or an address that alone is wider: a terminal wraps it, and it can be copied."""
-    return len(fold(line, 1)) <= 2
+TO_COPY = {
+    "a command": r"(→ .*|`?(\w+=\S+ )*atm [^`]*`?[.,;:)]*)",
+    "a path, an address, an id or another word in one piece": r"[!-~]+",
+    "a path with other letters": r"\S*/\S*",
+}
+"""What may be wider than a terminal, alone in its line: it is to be copied, and the terminal wraps it."""
+
+
+def is_for_copying(line: str) -> bool:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
+    return any(re.fullmatch(pattern, plain) for pattern in TO_COPY.values())
+
+
+def test_a_command_is_known_by_its_first_word():
+    assert {*COMMAND.split("|")} == {*COMMANDS, "help"}
+
+
+def test_a_very_narrow_row_says_what_each_cell_is_and_paths_stay_whole(monkeypatch):
+    monkeypatch.setattr(tables, "terminal_columns", lambda _: 24)
+    rows = [["a-long-name-of-somebody", "-", "2", "/a/path/that/is/longer/than/that: no"]]
+    assert tables.table(["Who", "Model", "Unread", ""], rows)[2:] == [
+        "  a-long-name-of-somebod",
+        "  y",
+        "    unread: 2;",
+        "    /a/path/that/is/longer/than/that:",
+        "    no",
+    ]
+
+
+def test_a_text_that_must_be_read_to_its_end_is_not_cut(monkeypatch):
+    monkeypatch.setattr(tables, "terminal_columns", lambda _: 40)
+    lines = tables.table(["Id", "What"], [["1", " ".join(["word"] * 60)]], whole=(1,))
+    assert "".join(lines).count("word") == 60
+    assert "…" in "".join(tables.table(["Id", "What"], [["1", " ".join(["word"] * 60)]]))
 
 
 CELLS = st.text(st.sampled_from("ab 世…é"), max_size=60)
@@ -128,6 +200,14 @@ def test_the_least_important_columns_go_first(monkeypatch):
         ("do `atm tasks claim 7` now", ["do", "`atm tasks claim 7`", "now"]),
         ("│ a drawing stays as it is", ["│ a drawing stays as it is"]),
         ("short", ["short"]),
+        ("atm has started nobody", ["atm has", "started nobody"]),
+        ("  設定ファイルを読む", ["  設定ファイル", "  を読む"]),
+        ("x: \x1b[1m設定ファイルを読む\x1b[0m", ["x:", "\x1b[1m設定ファイルを", "読む\x1b[0m"]),
+        ("see /a/設定/b/c/d/ef now", ["see", "/a/設定/b/c/d/ef", "now"]),
+        ("`make all of it` failed", ["`make all of", "it` failed"]),
+        ("an-id-that-is-in-one-piece now", ["an-id-that-is-in-one-piece", "now"]),
+        ("  key        0123456789ab", ["  key", "  0123456789ab"]),
+        ("ack: atm ack 7  (in time)", ["ack: atm ack 7", "(in time)"]),
     ],
 )
 def test_texts_are_wrapped_by_words_with_their_indent(line, folded):

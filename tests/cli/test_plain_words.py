@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import atm as program
 from atm.domain.plain import counted
 from atm.ui.views.letters import in_one_line, sentence
 
@@ -74,3 +79,74 @@ def test_work_sync_has_no_words_of_the_machinery(tasks, quickly):
         said = quickly(*words).out.replace("released", "").casefold()
         assert [word for word in MACHINERY if word in said] == []
         assert max(map(len, said.splitlines())) < 120
+
+
+SOURCES = Path(program.__file__).parent
+FOR_PROGRAMS = {
+    "domain/worksync/decisions.py": "what an agent's program is told, in the words of the specification",
+    "services/worksync/reports.py": "the answer to a report over MCP, in the words of the specification",
+}
+NOT_FOR_PEOPLE = re.compile(r"\b(leases?|shadow|phase.?2|in_progress|in-progress|systemctl)\b", re.IGNORECASE)
+NOUNS = "message|task|member|file|agent|team|row|request|branch|report|attempt|nudge|conflict|problem|warning|command"
+MANY = re.compile(rf" (\w+ )?({NOUNS})e?s\b")
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCES.rglob("*.py")):
+        name = path.relative_to(SOURCES).as_posix()
+        if not name.startswith(("testing/", "ui/demo/")):
+            yield name, ast.parse(path.read_text())
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    bodies = (node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list))  # type: ignore[attr-defined]
+    said = (part.value for body in bodies for part in body if isinstance(part, ast.Expr))
+    return {id(one) for one in said if isinstance(one, ast.Constant)}
+
+
+def test_no_sentence_has_a_word_of_the_machinery():
+    """A text with a blank in it is a sentence; names of states and keys have none."""
+    found = [
+        (name, node.lineno, node.value)
+        for name, tree in sources()
+        for left_out in [docstrings(tree)]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out
+        if " " in node.value.strip() and NOT_FOR_PEOPLE.search(node.value)
+    ]
+    assert [one for one in found if one[0] not in FOR_PROGRAMS] == []
+    assert {one[0] for one in found} == {*FOR_PROGRAMS}
+
+
+NEVER_ONE = {
+    "domain/board/decomposing.py": "how many tasks a model should make",
+    "domain/board/naming.py": "a name that means several",
+    "domain/delivery/channels.py": "a kind, and no number",
+    "services/board/new_tasks.py": "a name that means several",
+    "services/board/planning.py": "too many",
+    "services/checkup/belongings.py": "everything that lies in a home",
+    "services/mail/conversations.py": "a name that means several",
+    "system/crew/included.py": "too many, and the most",
+    "system/crew/worktrees.py": "the most",
+    "ui/cli/board/adding.py": "one was said before",
+}
+
+
+def test_no_number_stands_before_many_unless_it_was_counted():
+    """`counted` says one and many. Where a condition asks for 1, somebody has thought of it."""
+    found: dict[str, list[str]] = {}
+    for name, tree in sources():
+        asked = [node for node in ast.walk(tree) if isinstance(node, ast.IfExp) and " == 1" in ast.unparse(node.test)]
+        thought_of = {id(part) for node in asked for part in ast.walk(node)}
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) and id(node) not in thought_of]
+        pairs = [pair for node in texts for pair in zip(node.values, node.values[1:], strict=False)]
+        said = [f"{{…}}{text.value!s}" for number, text in pairs if is_many(number, text)]  # type: ignore[attr-defined]
+        found |= {name: said} if said else {}
+    assert {name: said for name, said in found.items() if name not in NEVER_ONE} == {}
+    assert {*found} == {*NEVER_ONE}
+
+
+def is_many(number: ast.expr, text: ast.expr) -> bool:
+    is_pair = isinstance(number, ast.FormattedValue) and isinstance(text, ast.Constant)
+    said = text.value if is_pair and isinstance(text, ast.Constant) else ""
+    return isinstance(said, str) and bool(MANY.match(said)) and " begin with" not in said

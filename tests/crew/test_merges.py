@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Terminal
 from tests.crew.conftest import NOTHING, Crew
 from tests.proving import proves
 
@@ -197,7 +198,7 @@ def test_the_queue_says_how_everything_stands(crew: Crew, flagged: str) -> None:
     assert (item["conflict"]["files"], item["attempts"]) == (["a.txt"], 1)
     assert item["conflict"]["with"][0]["subject"] in ("One way", "Another way")
     shown = crew("merge", "--team", "crew").out
-    assert "conflict_detected" in shown
+    assert "conflict detected" in shown
     assert "a.txt" in crew("merge", "show", flagged, "--diff", "--team", "crew").out
 
 
@@ -446,3 +447,38 @@ def test_who_changes_the_same_lines_is_told_early_and_once(crew: Crew) -> None:
     assert '"conflicts": ["a.txt"]' in json.dumps(figures)
     assert out.count('"run.collision"') == 1
     assert (told("a1"), told("a2")) == (1, 1)
+
+
+def test_whoever_waits_at_a_terminal_sees_the_check_that_runs(crew: Crew) -> None:
+    settings(crew, check="false")
+    run(crew, "- [ ] Make b (run: echo b > b.txt)\n", code=2)
+    go = crew.folder.parent / "go"
+    settings(crew, check=f"echo 3 of 7 tests; until test -e {go}; do sleep 0.05; done")
+    environment = {**crew.atm.environment, "TERM": "xterm-256color"}
+    terminal = Terminal(crew.atm.command("merge", "retry", "1", "--team", "crew"), environment, crew.folder, 80)
+    try:
+        terminal.read_until(lambda text: "merging #1  1 s\r\n  $ echo 3 of 7" in text and "\n  3 of 7 tests" in text)
+        go.touch()
+        terminal.read_until(lambda _: False)
+    finally:
+        go.touch()
+        assert terminal.close() == 0
+    taken_back, _, left = terminal.text.rpartition("\x1b[2A\r\x1b[J")
+    assert ("merging #1" in taken_back, "merging #1" in left, "merged" in left) == (True, False, True)
+
+
+def test_a_run_at_a_terminal_shows_what_an_agent_at_work_said_last(crew: Crew) -> None:
+    go, plan = crew.folder.parent / "go", crew.folder.parent / "plan.md"
+    plan.write_text(
+        f"- [ ] Make b (run: echo b > b.txt) (accept: echo 3 of 7; until test -e {go}; do sleep 0.05; done)"
+    )
+    words = ("run", "--plan", str(plan), "--runtime", "script", "--team", "crew", "--yes")
+    environment = {**crew.atm.environment, "TERM": "xterm-256color"}
+    terminal = Terminal(crew.atm.command(*words), environment, crew.folder, 80)
+    try:
+        terminal.read_until(lambda text: "   └ 3 of 7" in text)
+    finally:
+        go.touch()
+        terminal.read_until(lambda _: False)
+        assert terminal.close() == 0
+    assert "success" in terminal.text

@@ -406,7 +406,7 @@ def loaded_by(atm, *words: str) -> set[str]:
     "R001-1-13", "R001-2.1-04", "R001-2.1-07", "R001-2.2-01", "R001-2.2-02", "R001-3.1-16", "R001-3.3b-01", "R001-5-02"
 )
 def test_a_send_loads_nothing_that_it_does_not_need(atm):
-    atm.team("crew", "ann")
+    atm.team("crew", "ann", "bob")
     atm("config", "set", "core.default_team", "crew")
     atm("config", "set", "core.identity", "bob")
     loaded = loaded_by(atm, "send", "ann", "hello")

@@ -57,10 +57,12 @@ def build_boardroom(
     tasks: Tasks | None = None,
     workplaces: Callable[[], AgentPlaces] | None = None,
     stands_in: str = "",
+    hears: Callable[[bytes], None] | None = None,
 ) -> FullBoardroom:
     """
-    The board over real files, or over `tasks` that others use too. A server that works for others runs no hooks of a
-    repository that they name: an agent that may write there could have anything run outside its sandbox.
+    The board over real files, or over `tasks` that others use too; `hears` is told what commands say while they run. A
+    server that works for others runs no hooks of a repository that they name: an agent that may write there could have
+    anything run outside its sandbox.
     """
     from atm.services.board.boardroom import HOOK_EVENTS
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -70,7 +72,7 @@ def build_boardroom(
     return FullBoardroom(
         room=room,
         tasks=tasks or build_tasks(layout),
-        programs=lambda: _programs(layout),
+        programs=lambda: _programs(layout, hears),
         hooks={event: settings.texts(key) for event, key in allowed},
         hook_seconds=settings.number("hooks.seconds"),
         check_seconds=settings.number("board.check_seconds"),
@@ -81,10 +83,10 @@ def build_boardroom(
     )
 
 
-def _programs(layout: Layout) -> Programs:
+def _programs(layout: Layout, hears: Callable[[bytes], None] | None = None) -> Programs:
     from atm.system.board.programs import RealPrograms
 
-    return RealPrograms(layout)
+    return RealPrograms(layout, hears)
 
 
 def log_hook(layout: Layout, record: dict[str, Plain]) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from atm.services.crew.crewroom import CrewPolicy, Crewroom
     from atm.services.crew.hosting import Host
     from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
+    from atm.system.crew.agent_files import AgentFiles
 
 VERSION_SECONDS = 15.0
 
@@ -42,14 +44,18 @@ def git_in(folder: str, words: Sequence[str], facts: Mapping[str, str]) -> str |
     return done.out.decode("utf-8", "replace") if done.code == 0 else None
 
 
-def build_workplaces(layout: Layout) -> AgentPlaces:
-    """Where agents work, for whoever completes their tasks."""
+def build_agent_records(layout: Layout) -> AgentFiles:
     from atm.system.crew.agent_files import AgentFiles
-    from atm.system.crew.workplaces import AgentWorkplaces
 
     disk = RealDisk(layout.private_roots)
-    records = AgentFiles(disk, build_locks(layout, disk, RealClock()), layout)
-    return AgentWorkplaces(records, lambda: build_worktrees(layout))
+    return AgentFiles(disk, build_locks(layout, disk, RealClock()), layout)
+
+
+def build_workplaces(layout: Layout) -> AgentPlaces:
+    """Where agents work, for whoever completes their tasks."""
+    from atm.system.crew.workplaces import AgentWorkplaces
+
+    return AgentWorkplaces(build_agent_records(layout), lambda: build_worktrees(layout))
 
 
 def build_crewroom(
@@ -93,15 +99,18 @@ def _host_command(record: AgentRecord) -> list[str]:
     return [sys.executable, "-P", "-m", "atm.ui.cli.crew.host", *words]
 
 
-def build_host(layout: Layout, settings: Settings, boardroom: FullBoardroom, record: AgentRecord) -> Host:
+def build_host(layout: Layout, settings: Settings, room: Teamroom, record: AgentRecord) -> Host:
+    """What commands say that it runs goes to its log while they run."""
     from atm.services.crew.hosting import Host
     from atm.system.crew.host_machine import RealHostMachine
     from atm.wiring.approvals import build_approvalroom
+    from atm.wiring.board import build_boardroom
 
-    crew = build_crewroom(layout, settings, boardroom, os.environ)
-    approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
-    log = crew.records.log_path(record.team, record.member)
-    return Host(crew, RealHostMachine(layout, record.team, record.member, log), record, approvals)
+    log = build_agent_records(layout).log_path(record.team, record.member)
+    machine = RealHostMachine(layout, record.team, record.member, log)
+    boardroom = build_boardroom(layout, settings, room, workplaces=lambda: build_workplaces(layout), hears=machine.hear)
+    approvals = build_approvalroom(layout, settings, room, lambda: boardroom)
+    return Host(build_crewroom(layout, settings, boardroom, os.environ), machine, record, approvals)
 
 
 OF_THE_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE")

@@ -48,6 +48,18 @@ def test_every_line_of_the_picture_fits_whatever_stands_in_titles():
     assert "1 of 3 done" in lines[1]
 
 
+def test_the_picture_has_what_an_agent_at_work_said_last_and_what_is_merged_just_now():
+    memory = RunMemory()
+    memory.take(RunEvent("merge.merging", "1", 1.0))
+    for width in (40, 80):
+        lines = progress(
+            ORDER, memory, view(*CARDS), plain, width, 20.0, {"a1": "12 of 40 passed \x1b[2J世" * 9, "a2": "x"}
+        )
+        assert lines[3].startswith("   └ 12 of 40 passed ␛[2J")
+        assert (lines[5], len(lines)) == (" ⇥ merging #1 Lexer", 6)
+        assert max(width_of(line) for line in lines) <= width
+
+
 def test_every_kind_of_event_can_be_told_and_escapes_do_not_get_through():
     hostile = "\x1b[2J\x07evil"
     for kind in kinds.KINDS:

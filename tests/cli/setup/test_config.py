@@ -301,15 +301,55 @@ def test_a_plugins_setting_lies_in_the_plugins_own_table_and_has_its_kind(atm):
     assert atm("config", "get", "plugins.webhook.enabled", "--json").json["value"] is True
 
 
-def test_a_team_that_is_not_there_is_refused_and_a_stranger_is_noted(quickly, room, atm):
-    refused = quickly("config", "set", "core.default_team", "cerw")
+@pytest.mark.parametrize(
+    ("key", "wrong", "near", "right"),
+    [
+        ("core.default_team", "cerw", "crew", "crew"),
+        ("core.identity", "bbo", "bob", "bob"),
+        ("core.identity", "nobody-here", "atm teams add-member crew nobody-here", "human"),
+        ("aliases.boss", "bbo", "bob", "bob"),
+        ("aliases.boss", "ann@cerw", "crew", "ann@crew"),
+        ("aliases.boss", "bbo@crew", "bob", "bob@crew"),
+        ("aliases.boss", "a b", "a b", "ann"),
+        ("plugins.webhok.url", "http://localhost/x", "webhook", None),
+        ("merges.resolver", "claudee", "claude", "none"),
+        ("crew.require_tools", "hook", "hooks", "mcp"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is_near(quickly, room, atm, key, wrong, near, right):
+    refused = quickly("config", "set", key, wrong)
     assert refused.code == 1
-    assert "crew" in refused.err
-    assert not (atm.home / ".config/atm/config.toml").exists()
-    assert quickly("config", "set", "core.default_team", "crew").code == 0
-    assert "is not in the roster" in quickly("config", "set", "core.identity", "nobody-here").err
-    for name in ("bob", "human"):
-        assert quickly("config", "set", "core.identity", name).err == ""
+    assert near in refused.err
+    assert not user_file(atm).exists()
+    if right is not None:
+        assert (quickly("config", "set", key, right).code, key.rpartition(".")[2] in user_file(atm).read_text()) == (
+            0,
+            True,
+        )
+
+
+@pytest.mark.parametrize("name", ["a b", "a@b", "x" * 300])
+def test_an_alias_is_a_name_that_can_be_typed(quickly, room, atm, name):
+    assert quickly("config", "set", f"aliases.{name}", "ann").code == 1
+    assert not user_file(atm).exists()
+
+
+def test_who_is_meant_is_looked_for_in_the_team_that_is_meant(quickly, room, atm):
+    quickly("teams", "create", "other")
+    quickly("teams", "add-member", "other", "zoe")
+    assert quickly("config", "set", "core.identity", "zoe").code == 0
+    quickly("config", "set", "core.default_team", "crew")
+    assert "team 'crew' has no member 'zoe'" in quickly("config", "set", "core.identity", "zoe").err
+    assert quickly("config", "set", "aliases.z", "zoe@other").code == 0
+
+
+def test_before_there_is_a_team_everybody_may_say_who_they_will_be(quickly, atm):
+    assert quickly("config", "set", "core.identity", "bob").code == 0
+
+
+def test_a_repositorys_file_is_for_everybodys_machine_and_names_what_others_have(quickly, room, atm):
+    for key, value in (("core.default_team", "theirs"), ("core.identity", "zoe"), ("aliases.z", "zoe@theirs")):
+        assert quickly("config", "set", key, value, "--repo").code == 0
 
 
 def test_a_setting_is_taken_out_and_the_rest_stays(quickly, room, atm):

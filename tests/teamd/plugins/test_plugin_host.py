@@ -399,8 +399,10 @@ def test_a_flood_of_lines_is_dropped_and_counted_and_stops_nobody(stage):
     async def play() -> None:
         async with stage.running("stubborn:FloodsItsLog", "good:Listener") as host:
             await stage.until_state("listener", "running")
-            await stage.until(lambda: any("lines were dropped" in text for text in stage.texts("floodsitslog")))
-            await stage.until(lambda: any("of output were dropped" in text for text in stage.texts("floodsitslog")))
+            await stage.until(lambda: any("lines: it logs too much" in text for text in stage.texts("floodsitslog")))
+            await stage.until(
+                lambda: any("of its output: it writes too much" in text for text in stage.texts("floodsitslog"))
+            )
             assert stage.state("floodsitslog")["state"] == "running"
             host.publish(TeamEvent("task.created", "crew", "1", 1.0))
             await stage.until(lambda: "heard task.created" in stage.texts("listener"))

@@ -15,6 +15,7 @@ from atm.domain.board.file_overlap import overlapping
 from atm.domain.board.tasks import by_urgency
 from atm.domain.merges.items import AT_TASK, MERGED
 from atm.domain.names import same_name
+from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.actions import (
     NOTHING_DONE,
@@ -191,7 +192,7 @@ class _Tick:
             has_failed = known is not None and known.state == "error" and known.over == known.generation
             if known is None or known.closed or not has_failed or known.restarts < self._order.rules.restarts:
                 continue
-            yield CloseSeat(seat.name, f"it died {known.restarts + 1} times")
+            yield CloseSeat(seat.name, f"it died {counted(known.restarts + 1, 'time')}")
 
     # The work.
 
@@ -310,7 +311,7 @@ class _Tick:
         active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others() or self._unmerged
         if active:
             if any(self._is_free(seat) for seat in seats) and kinds.NOTHING_CLAIMABLE not in self._memory.told:
-                yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"{len(self._open)} tasks are open")
+                yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"open: {counted(len(self._open), 'task')}")
             return
         yield from self._waiting_for_people()
 

@@ -102,6 +102,11 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def _about(count: float, noun: str) -> str:
+    said = f"{count:.2g}"
+    return f"{said} {noun}{'' if said == '1' else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Everything that the sentence about one member is made of."""
@@ -205,9 +210,9 @@ def readiness_lines(ready: Readiness, limits: Thresholds) -> list[str]:
     lines = [head, f"  observed for {_minutes(ready.hours)} (at least {_minutes(limits.least_hours)})"]
     lines += [
         f"  {_many(ready.looks, 'look')} at {_many(ready.members, 'member')} (at least {limits.least_looks})",
-        f"  {ready.would_nudges:.2g} nudges would be due for a member in the worst hour "
+        f"  {_about(ready.would_nudges, 'nudge')} would be due for a member in the worst hour "
         f"(at most {limits.most_would_nudges:.2g})",
-        f"  {ready.churn:.2g} changes of an agenda in an hour without a reason on the board "
+        f"  {_about(ready.churn, 'change')} of an agenda in an hour without a reason on the board "
         f"(below {limits.most_churn:.2g})",
         f"  {ready.stale:.0%} of {_many(ready.reports, 'report')} came too late for their agenda "
         f"(below {limits.most_stale:.0%})",

@@ -248,7 +248,7 @@ def _phantom(team: Team, facts: InboxFacts) -> Finding:
 def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
     whose = f"{facts.agent!r} in {team.name!r}"
     if facts.size > LARGE_INBOX:
-        what = f"the inbox of {whose} has {facts.total:,} rows, {facts.size / 1e6:.1f} MB"
+        what = f"the inbox of {whose} has {counted(facts.total, 'row')}, {facts.size / 1e6:.1f} MB"
         command = f"atm cleanup --team {shell_word(team.name)} --yes"
         if claude_reads_inbox(team.member(facts.agent), is_claudes_team(team.name)):
             command = f"atm config set retention.claude_inboxes true; {command}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.checkup import NONE, OLDEST_NOW, PLENTY, in_words, is_from_the_future, judge_bytes, judge_inodes
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_word
 from atm.formats.files.times import to_iso
 from atm.services.checkup.findings import FIX, PROBLEM, WARNING, Finding, owner_word
@@ -49,7 +50,7 @@ def examine_room_left(around: FilesAround) -> Iterator[Finding | str]:
         yield from _room(room)
     if found:
         inodes = [room.inodes for room in found if room.inodes is not None]
-        files = f", room for {min(inodes):,} files" if inodes else ""
+        files = f", room for {counted(min(inodes), 'file')}" if inodes else ""
         yield f"{in_words(min(room.free for room in found))} free{files}"
 
 
@@ -60,7 +61,7 @@ def _room(room: RoomLeft) -> Iterator[Finding]:
         command = f"df -h {word}; atm cleanup --yes"
         yield Finding("little-space", PROBLEM if size == NONE else WARNING, what, command, room.path)
     if files != PLENTY:
-        what = f"the disk of {room.path} has room for {room.inodes} more files, whatever their size"
+        what = f"the disk of {room.path} has room for {counted(room.inodes or 0, 'more file')}, whatever their size"
         yield Finding("few-inodes", PROBLEM if files == NONE else WARNING, what, f"df -i {word}", room.path)
 
 

@@ -135,9 +135,7 @@ def _run_all(host: Host, task: Task, folder: str) -> str:
     """Why it failed; empty if it did not."""
     setup = host.crew.policy.setup
     for command in [*([setup] if setup and host.record.worktree else []), *(about(one) for one in task.run)]:
-        host.machine.log(f"$ {command}")
         ran = _run(host, task, command, folder)
-        host.machine.log(said_by(ran).rstrip())
         if ran.code != 0:
             ended = f"did not end within {host.crew.policy.task:g} s" if ran.timed_out else f"ended with {ran.code}"
             return f"`{command}` {ended}:\n{said_by(ran).strip()[-1000:]}"

@@ -23,6 +23,7 @@ from atm.domain.mail.messages import (
 from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.names import is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.team.team import appears_offline, nobody_polls_for
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row
@@ -240,7 +241,7 @@ def deliver(
         return _queue(room, sent, reason, ack_minutes, allowance)
     sent.merged = written.merged
     sent.outcome = "conflict_resolved" if written.merged else "success"
-    evidence = f"inbox file, {written.merged} foreign rows merged" if written.merged else "inbox file"
+    evidence = f"inbox file, {counted(written.merged, 'foreign row')} merged" if written.merged else "inbox file"
     _record(room, sent, "written", evidence, ack_minutes)
     return sent
 

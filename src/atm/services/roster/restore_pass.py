@@ -6,6 +6,7 @@ from atm.domain.errors import AtmError
 from atm.domain.mail.inbox_merge import put_back
 from atm.domain.mail.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.names import is_safe_name
+from atm.domain.plain import counted
 from atm.domain.team.liveness import ONLINE
 from atm.domain.work_errors import DamagedBackup
 from atm.formats.board.task import decode_task, task_mark
@@ -187,7 +188,7 @@ class RestorePass:
         try:
             record(self._room, self._team, owner, ids, RESTORED, f"restored from {self._contents.path}")
         except AtmError as error:
-            self._done.skip("ledger", owner, f"the return of {len(ids)} messages was not entered: {error}")
+            self._done.skip("ledger", owner, f"the return of {counted(len(ids), 'message')} was not entered: {error}")
 
     # Tasks.
 

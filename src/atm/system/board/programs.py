@@ -46,8 +46,10 @@ AFTERWARDS = 1.0
 class RealPrograms:
     """Programs of this machine."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, hears: Callable[[bytes], None] | None = None) -> None:
         self._layout = layout
+        self._hears = hears or (lambda _: None)
+        """Told of each command, and of what it says as it says it. By several threads."""
 
     def run(
         self,
@@ -61,11 +63,12 @@ class RealPrograms:
         every: float = SIGN_EVERY,
     ) -> Ran:
         began = time.monotonic()
+        self._hears(f"\n$ {command}\n".encode("utf-8", "replace"))
         try:
             process = _start(command, folder, facts or {})
         except (OSError, ValueError) as error:  # no such folder, no shell, a NUL in the command
             return Ran(None, str(error))
-        tails = [_OutputTail(process.stdout), _OutputTail(process.stderr)]
+        tails = [_OutputTail(process.stdout, self._hears), _OutputTail(process.stderr, self._hears)]
         threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
         try:
             timed_out = not _wait(process, began + seconds, meanwhile, every)
@@ -168,9 +171,10 @@ def _feed(stdin: IO[bytes] | None, data: bytes) -> None:
 class _OutputTail:
     """The end of what a program writes."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes] | None, hears: Callable[[bytes], None]) -> None:
         assert stream is not None
         self._stream = stream
+        self._hears = hears
         self._kept = b""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -180,6 +184,7 @@ class _OutputTail:
             with self._stream:  # closed by whoever reads it last: a child may hold the other end for long
                 while data := os.read(self._stream.fileno(), 65_536):
                     self._kept = (self._kept + data)[-KEPT:]
+                    self._hears(data)
         except (OSError, ValueError):
             return
 

@@ -65,6 +65,7 @@ class RealHostMachine:
         self._team = team
         self._member = member
         self._log = log or layout.agent_log(team, member)
+        self._is_midline = False
 
     def adopt_orphans(self) -> None:
         """Linux alone. Elsewhere an orphan is still known by its mark."""
@@ -99,15 +100,19 @@ class RealHostMachine:
         return ProgramChild(process)
 
     def log(self, text: str) -> None:
-        if not text:
-            return
+        if text:
+            self.hear(f"{chr(10) if self._is_midline else ''}{text}\n".encode("utf-8", "replace"))
+
+    def hear(self, said: bytes) -> None:
+        """What a command says, as it says it: whoever looks meanwhile sees how far it is."""
+        self._is_midline = not said.endswith(b"\n")
         try:
             make_private(os.path.dirname(self._log), self._layout.private_roots)
             if os.path.exists(self._log) and os.path.getsize(self._log) > LARGEST_LOG:
                 os.replace(self._log, f"{self._log}.1")
             fd = open_private(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
-                os.write(fd, f"{text}\n".encode("utf-8", "replace"))
+                os.write(fd, said)
             finally:
                 os.close(fd)
         except OSError:

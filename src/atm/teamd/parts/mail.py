@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
+from atm.domain.plain import counted
 from atm.services.mail.escalation import Told, WaitingMail, escalate
 from atm.services.mail.mailroom import Recipient
 from atm.services.mail.putting_back import put_back_dropped
@@ -33,7 +34,7 @@ class MailLoops:
             self._rounds.log("warn", "spool", f"{done.failed} given up and kept; see `atm spool list`")
             self._rounds.tell(MESSAGE_FAILED, "", "spool", count=done.failed)
         if done.delivered:
-            self._rounds.log("info", "spool", f"{done.delivered} messages delivered, {done.waiting} wait")
+            self._rounds.log("info", "spool", f"{counted(done.delivered, 'message')} delivered, {done.waiting} waiting")
         return done.delivered
 
     def put_back(self) -> int:
@@ -44,7 +45,9 @@ class MailLoops:
         unable: list[str] = []
         count = put_back_dropped(self._rounds.room, team, unable=unable)
         if count:
-            self._rounds.log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
+            self._rounds.log(
+                "warn", "reconcile", f"back again: {counted(count, 'row')} that somebody had dropped", team=team.name
+            )
         if unable:
             self._rounds.look_again.add(team.name)  # an inbox could not be looked at now
             self._rounds.ask_again("reconcile", AGAIN_SECONDS)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain import events as kinds
 from atm.domain.errors import AtmError
+from atm.domain.plain import counted
 from atm.domain.worksync.identity import Trusted
 from atm.domain.worksync.nudges import ESCALATION
 from atm.domain.worksync.triggers import (
@@ -143,7 +144,7 @@ class SyncWork:
         for team in self._teams(syncroom):
             count = self._try(replay, syncroom, team) or 0
             if count:
-                self._log("info", LOOP, f"{count} reports that waited were judged", team=team)
+                self._log("info", LOOP, f"judged {counted(count, 'report')} that waited", team=team)
 
     def _scan(self, syncroom: SyncRoom, now: float) -> None:
         if self._scanned is not None and now - self._scanned < SCAN_EVERY:

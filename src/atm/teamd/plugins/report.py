@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Mapping
 
+from atm.domain.plain import counted
 from atm.teamd.plugins.api import PluginMetadata, Unsuitable
 from atm.teamd.plugins.wire import END, LOG, Budget, LineWriter, known_level
 
@@ -27,7 +28,7 @@ class LogLines:
             return
         lost = self._budget.take_dropped()
         if lost:
-            self._wire.send(LOG, level="warn", text=f"{lost} lines were dropped: it logs too much", fields={})
+            self._wire.send(LOG, level="warn", text=f"dropped {counted(lost, 'line')}: it logs too much", fields={})
         plain = {str(key)[:64]: _plain(value) for key, value in list(fields.items())[:MOST_FIELDS]}
         self._wire.send(LOG, level=known_level(level), text=text[:LONGEST_TEXT], fields=plain)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm import __version__, config
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
@@ -11,6 +9,7 @@ from atm.services.checkup.checkup import Look, examine, findings_of, known_teams
 from atm.services.checkup.findings import NOTE, OK, PROBLEM, WARNING, Check, Finding
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW, width_of
 
 TYPE_CHECKING = False
@@ -29,12 +28,12 @@ COMMAND = Command(
     examples=("atm doctor", "atm doctor --fix", "atm doctor --json"),
 )
 
-NARROWEST = 60
-
 
 def execute(args: Args, session: Session) -> int:
     doctor = Doctor(session, as_json=args.flag("json"))
-    checks, mended = doctor.examine(fix=args.flag("fix"))
+    session.do_without_bad_settings()  # the doctor has them noted
+    with Spinner(session, "looking at files, daemon, agents and programs"):
+        checks, mended = doctor.examine(fix=args.flag("fix"))
     findings = [*mended, *findings_of(checks)]
     if doctor.as_json:
         doctor.print_json(checks, findings)
@@ -133,7 +132,6 @@ class Picture:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._style = _style_of(session)
-        self._columns = _columns()
 
     def show(self, checks: list[Check], findings: list[Finding]) -> None:
         if not findings:
@@ -149,30 +147,14 @@ class Picture:
     def _show_finding(self, finding: Finding) -> None:
         word = "mended" if finding.mended else finding.severity
         color = GREEN if finding.mended else {PROBLEM: RED, WARNING: YELLOW}.get(finding.severity, DIM)
-        head = f"{self._style(word, color)}  {self._style(finding.code, BOLD)}  "
-        first, *rest = self._folded(one_line(finding.message), len(f"{word}  {finding.code}  "))
-        self._session.print((head + first).rstrip())
-        for line in rest:
-            self._session.print(f"    {line}")
+        head = f"{self._style(word, color)}  {self._style(finding.code, BOLD)}"
+        self._session.print(f"{head}  {one_line(finding.message)}".rstrip())
         if not finding.mended:
-            self._session.print(f"    → {one_line(finding.command)}")  # never folded: it is for pasting
-
-    def _folded(self, text: str, used: int) -> list[str]:
-        """On a terminal at its width, and else in one line, for whoever searches in it."""
-        if not self._columns or used + width_of(text) <= self._columns:
-            return [text]
-        from textwrap import wrap
-
-        gap = "·" * (used - 5)  # stands for what is in the first line already; paths are never broken
-        first, *rest = wrap(f"{gap} {text}", self._columns - 4, break_long_words=False, break_on_hyphens=False)
-        return [first.removeprefix(gap).lstrip(), *rest]
+            self._session.print(f"    → {one_line(finding.command)}", is_folded=False)  # it is for pasting
 
     def _show_check(self, check: Check, width: int) -> None:
         mark = self._style("✓", GREEN) if check.state == OK else self._style("✗", RED)
         name, detail = one_line(check.name), one_line(_in_words(check))
-        left = self._columns - width - 6
-        if self._columns and width_of(detail) > left:
-            detail = f"{detail[: left - 1]}…"
         gap = " " * (width - width_of(name))
         self._session.print(f"  {mark} {name}{gap}  {self._style(detail, DIM)}" if detail else f"  {mark} {name}")
 
@@ -186,15 +168,6 @@ def _in_words(check: Check) -> str:
     }
     found = [f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count]
     return ", ".join(found) or check.detail
-
-
-def _columns() -> int:
-    """Of the terminal; 0 if there is none."""
-    if not sys.stdout.isatty():
-        return 0
-    from shutil import get_terminal_size
-
-    return max(NARROWEST, get_terminal_size((100, 24)).columns)
 
 
 def _style_of(session: Session) -> Callable[..., str]:

@@ -15,6 +15,7 @@ from atm.wiring.mail import build_room
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from typing import TextIO
 
     from atm.config import Settings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
     from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
+
+LAST_WORDS = 2000
 
 
 class Session:
@@ -41,6 +44,8 @@ class Session:
         "_settings",
         "choice",
         "environment",
+        "heard",
+        "makes_room",
         "speaker",
         "wants_yes",
     )
@@ -68,6 +73,10 @@ class Session:
         self._gathered: list[object] | None = None
         self.wants_yes = False
         """Has the command only shown what it would do with --yes?"""
+        self.makes_room: Callable[[], AbstractContextManager[None]] | None = None
+        """Somebody waits, and a line says so, which makes room for what is said meanwhile."""
+        self.heard = b""
+        """The end of what a command says that runs now."""
         self._settings: Settings | None = None
         self._room: Teamroom | None = None
         self._boardroom: FullBoardroom | None = None
@@ -100,7 +109,7 @@ class Session:
         """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""
         try:
             self.settings.text("core.identity")
-        except AtmError as error:
+        except (AtmError, OSError) as error:
             self._settings = config.Settings({}, [], None, working_folder())
             return str(error)
         return ""
@@ -121,8 +130,14 @@ class Session:
         if self._boardroom is None:
             from atm.wiring.board import build_boardroom
 
-            self._boardroom = build_boardroom(self.layout, self.settings, self.room, workplaces=self._workplaces)
+            self._boardroom = build_boardroom(
+                self.layout, self.settings, self.room, workplaces=self._workplaces, hears=self._hear
+            )
         return self._boardroom
+
+    def _hear(self, said: bytes) -> None:
+        """By two threads, for its two outputs: what one of them overwrites was only for the eye."""
+        self.heard = (self.heard + said)[-LAST_WORDS:]
 
     def _workplaces(self) -> AgentPlaces:
         from atm.wiring.crew import build_workplaces
@@ -217,7 +232,16 @@ class Session:
         """`is_folded` is not for what others wrote line by line: a line of a log must stay one."""
         said = (fitted(harmless(text), sys.stdout) if is_folded else harmless(text)) + "\n"
         with interruptions:
-            sys.stdout.write(said)
+            self._put(sys.stdout, said)
+
+    def _put(self, stream: TextIO, said: str) -> None:
+        """Whoever waits sees it above the line that says for what, which comes again."""
+        if self.makes_room is None:
+            stream.write(said)
+            return
+        with self.makes_room():
+            stream.write(said)
+            stream.flush()
 
     def print_json(self, value: object) -> None:
         ignored = self._settings.repo.ignored if self._settings is not None else None
@@ -292,7 +316,7 @@ class Session:
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line
 
-        sys.stderr.write(f"{fitted(one_line(text), sys.stderr)}\n")
+        self._put(sys.stderr, f"{fitted(one_line(text), sys.stderr)}\n")
 
 
 def fitted(text: str, stream: TextIO) -> str:

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field
 
 from atm.domain.errors import AtmError
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.domain.work_errors import NoSuchAgent
 from atm.formats.approvals.records import approval_json
@@ -191,7 +192,9 @@ class TeamReader:
             return f"runs, and does not answer: {facts.get('problem')}"
         problems = facts.get("problems")
         return f"runs, process {facts['pid']}" + (
-            f"; {len(problems)} problems: atm daemon status" if isinstance(problems, list) and problems else ""
+            f"; {counted(len(problems), 'problem')}: atm daemon status"
+            if isinstance(problems, list) and problems
+            else ""
         )
 
 

@@ -6,24 +6,22 @@ from atm.domain.approvals.requests import WAITING
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
+from atm.ui.views.fitting import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.approvals.requests import Approval
 
-HEADS = ("Id", "Who", "For", "What", "Where", "Waits")
+HEADS, WHAT = ("Id", "Who", "For", "What", "Where", "Waits"), 3
+LONGEST = 2000
+"""Columns of a command in a list. `show` has all of it."""
 
 
 def row(approval: Approval, now: float) -> list[str]:
     what = approval.command or ", ".join(approval.paths) or approval.operation
     state = approval.state(now)
     waits = f"{_left(approval, now)} for {approval.tier}" if state == WAITING else state
-    return [approval.id, approval.requester, approval.tool, _short(what), approval.folder, waits]
-
-
-def _short(text: str, longest: int = 60) -> str:
-    plain = one_line(text)
-    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
+    return [approval.id, approval.requester, approval.tool, cut(one_line(what), LONGEST), approval.folder, waits]
 
 
 def _left(approval: Approval, now: float) -> str:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from atm.domain.untrusted_text import one_line
 from atm.ui.views.style import width_of
 
 DRAWN = frozenset("│├└┌┐┘┤┬┴┼╭╮╰╯▌")
 """Signs of a drawing: whoever wraps it breaks it."""
+
+COMMAND = (
+    "ack|approvals|attach|broadcast|cleanup|completion|config|daemon|deliver|demo|doctor|down|help|hook|inbox|init|kill|"
+    "logs|mcp|members|merge|peek|permit|plugins|prime|read|receipts|request|run|runs|runtimes|salvage|send|session|"
+    "snapshot|spawn|spool|status|stop|sync|tasks|teams|top|trust|up|version|watch|web"
+)
+"""What may follow `atm` in a command. In a sentence, it is a name like others."""
 
 MARKS = frozenset("●○◉◎◌✓✗⊘⊝▲·→$!-*?")
 
@@ -28,8 +36,13 @@ def cut(said: str, most: int, dots: str = "…") -> str:
     return "".join(kept).rstrip() + dots
 
 
-def wrapped_line(said: str, columns: int) -> list[str]:
-    """By words; what is longer than a line is broken where it must be."""
+def glimpse(said: str, most: int = 100) -> str:
+    """The beginning of what somebody wrote, in one line."""
+    return cut(one_line(said[: 4 * most]), most)
+
+
+def wrapped_line(said: str, columns: int, *, whole_paths: bool = False) -> list[str]:
+    """By words; what is longer than a line is broken where it must be, unless it is a path to be copied."""
     found, now = [], ""
     for word in said.split(" "):
         trial = f"{now} {word}" if now else word
@@ -38,39 +51,61 @@ def wrapped_line(said: str, columns: int) -> list[str]:
             continue
         if now:
             found.append(now)
-        while width_of(word) > columns:
-            head = _head(word, columns)
-            found.append(head)
-            word = word[len(head) :]
-        now = word
+        parts = [word] if whole_paths and "/" in word else _broken(word, columns)
+        found += parts[:-1]
+        now = parts[-1]
     return [*found, now]
 
 
-def _head(word: str, columns: int) -> str:
-    room, at = columns, 0
-    while at < len(word) and room >= width_of(word[at]):
-        room -= width_of(word[at])
-        at += 1
-    return word[: max(1, at)]
+def _broken(word: str, columns: int) -> list[str]:
+    """In parts of so many columns; colours take none."""
+    import re
+
+    parts, room = [""], columns
+    for sign in re.findall(r"\x1b\[[0-9;]*m|.", word):
+        wide = 0 if len(sign) > 1 else width_of(sign)
+        if wide > room and parts[-1]:
+            parts.append("")
+            room = columns
+        parts[-1] += sign
+        room -= wide
+    return parts
+
+
+def last_lines(output: str, most: int) -> list[str]:
+    """The end of an output, without its colours, and harmless. Of what a program writes over itself, the last state."""
+    import re
+
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r\n", "\n")
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return [said for line in lines if (said := one_line(line).strip())][-most:]
 
 
 def fold(line: str, columns: int) -> list[str]:
     """
     A line for people on a terminal: by words, the rest set in as it began or under what it says of a key. What is for
-    pasting (a command, a path) stays in one piece, even if that is wider; drawings stay as they are.
+    pasting (a command, a path, an id) stays in one piece, even if that is wider; drawings stay as they are.
     """
     if shown_width(line) <= columns or not DRAWN.isdisjoint(line):
         return [line]
-    pieces = _pieces(line)
-    inset = " " * _inset(line, columns)
+    inset, start = _inset(line, columns), len(line) - len(line.lstrip(" "))
     found, now, used = [], "", 0
-    for gap, word in pieces:
-        if used and used + len(gap) + shown_width(word) > columns:
-            found.append(now)
-            now, used, gap = inset, len(inset), ""
-        now += gap + word
-        used += len(gap) + shown_width(word)
+    for gap, whole in _pieces(line, columns):
+        parts = [whole] if _is_for_pasting(whole) else _broken(whole, max(1, columns - inset))
+        for word in parts:
+            width = shown_width(word)
+            if used and used + len(gap) + width > columns:
+                found.append(now)
+                used, gap = min(inset, max(start, columns - width)), ""
+                now = " " * used
+            now += gap + word
+            used, gap = used + len(gap) + width, ""
     return [*found, now]
+
+
+def _is_for_pasting(word: str) -> bool:
+    """A name of what others wrote with wide signs is text, which has no gaps between its words."""
+    return word.isascii() or "/" in word or "`" in word
 
 
 def shown_width(text: str) -> int:
@@ -82,16 +117,35 @@ def shown_width(text: str) -> int:
     return width_of(re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
-def _pieces(line: str) -> list[tuple[str, str]]:
-    """Words with the blanks before them; what stands in backquotes, and a command that ends the line, is one word."""
+def _pieces(line: str, columns: int) -> list[tuple[str, str]]:
+    """
+    Words with the blanks before them. One word is a command of ours up to the next gap, and what stands in backquotes,
+    unless it is somebody else's and wider than a line.
+    """
     import re
 
-    command = re.search(r"(?:(?<=: )|(?<=→ )|(?<=\$ )|(?<=^)|(?<=  ))(?:\x1b\[[0-9;]*m)?(?:\w+=\S+ )*atm .*$", line)
-    body = line[: command.start()] if command else line
-    found = [(one[1], one[2]) for one in re.finditer(r"( *)(\S*`[^`]*`\S*|\S+)", body)]
-    if command is None:
-        return found
-    return [*found, (body[len(body.rstrip(" ")) :], command[0])]
+    where = r"(?:(?<=: )|(?<=→ )|(?<=\$ )|(?<=^)|(?<=  ))"
+    found = re.search(rf"{where}(?:\x1b\[[0-9;]*m)?(?:\w+=\S+ )*atm (?:-|({COMMAND})\b)(?:(?!  ).)*", line)
+    if found is None:
+        return _words(line, columns)
+    before = line[: found.start()]
+    gap = before[len(before.rstrip(" ")) :]
+    return [*_words(before, columns), (gap, found[0]), *_words(line[found.end() :], columns)]
+
+
+def _words(text: str, columns: int) -> list[tuple[str, str]]:
+    import re
+
+    found = [(one[1], one[2]) for one in re.finditer(r"( *)(\S*`[^`]*`\S*|\S+)", text)]
+    return [
+        part
+        for gap, word in found
+        for part in (
+            [(gap, word)]
+            if shown_width(word) <= columns or "`atm " in word
+            else [(one[1] or gap, one[2]) for one in re.finditer(r"( *)(\S+)", word)]
+        )
+    ]
 
 
 def _inset(line: str, columns: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, PENDING, QUEUED, RESOLVED
 from atm.domain.untrusted_text import many_lines, one_line, shell_words
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 from atm.ui.views.tables import table
 
@@ -25,15 +26,14 @@ LOOKS = {
     RESOLVED: ("◎", BLUE),
     FAILED: ("✗", RED),
 }
-LONGEST = 44
 
 
 def queue_table(queue: MergeQueue, paint: Paint) -> str:
     rows = []
     for item in queue.items:
         sign, _ = LOOKS[item.status]
-        status = f"{sign} {'skipped' if item.skipped else item.status}"
-        rows.append([f"#{item.task}", status, one_line(item.agent), one_line(item.subject)[:LONGEST], _about(item)])
+        status = f"{sign} {'skipped' if item.skipped else spelled(item.status)}"
+        rows.append([f"#{item.task}", status, one_line(item.agent), one_line(item.subject), _about(item)])
     merged = sum(one.status == MERGED for one in queue.items)
     head = f"{paint(one_line(queue.branch), BOLD)}  {merged} of {len(queue.items)} merged  ({queue.strategy})"
     return "\n".join([head, *table(["Task", "Status", "Agent", "Title", "About"], rows, drop=(2, 4))])
@@ -44,13 +44,13 @@ def _about(item: MergeItem) -> str:
         return item.commit[:12] + (f", {len(item.lost)} lost" if item.lost else "")
     if item.waits_for:
         return f"waits for {', '.join('#' + id for id in item.waits_for)}"
-    return one_line(item.reason)[:60]
+    return one_line(item.reason)
 
 
 def item_lines(queue: MergeQueue, item: MergeItem, paint: Paint) -> list[str]:
     """All that is known of one, and what can be done."""
     sign, colour = LOOKS[item.status]
-    status = "skipped" if item.skipped else item.status
+    status = "skipped" if item.skipped else spelled(item.status)
     lines = [f"{paint(f'{sign} #{item.task} {status}', colour, BOLD)}  {one_line(item.subject)}"]
     lines.append(f"  by {one_line(item.agent)} on {one_line(item.branch)}, {item.head[:12]}")
     if item.commit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
+from atm.domain.merges.items import MERGING
 from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line
@@ -162,8 +163,19 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
 }
 
 
-def progress(order: RunOrder, memory: RunMemory, view: RunView, paint: Paint, width: int, now: float) -> list[str]:
-    """Where it stands: a head with a cell for each task, a line for each agent, and what waits for a person."""
+def progress(
+    order: RunOrder,
+    memory: RunMemory,
+    view: RunView,
+    paint: Paint,
+    width: int,
+    now: float,
+    said: Mapping[str, str] | None = None,
+) -> list[str]:
+    """
+    Where it stands: a head with a cell for each task, a line for each agent, what is merged just now, and what waits
+    for a person. `said` is the last line of each agent's output: whoever is at work has it below.
+    """
     cards = view.cards(order)
     states = [view.board.state(card) for card in cards]
     cells = [CELLS.get(state, ("?", YELLOW)) for state in states]
@@ -180,7 +192,14 @@ def progress(order: RunOrder, memory: RunMemory, view: RunView, paint: Paint, wi
     )
     lines = ["", head]
     for seat in order.everybody:
-        lines.append(_agent_line(seat.name, seat.runtime, view.agents.get(seat.name), memory, view, paint, width))
+        agent = view.agents.get(seat.name)
+        lines.append(_agent_line(seat.name, seat.runtime, agent, memory, view, paint, width))
+        if agent is not None and agent.is_at_work and (last := (said or {}).get(seat.name)):
+            lines.append(paint(cut(f"   └ {one_line(last)}", width - 1), DIM))
+    titles = {card.id: card.subject for card in cards}
+    for id, item in memory.merges.items():
+        if item.get("status") == MERGING:
+            lines.append(paint(cut(f" ⇥ merging {_task(id, titles)}", width - 1), BLUE))
     return [*lines, *(paint(cut(f" ◆ {text}", width - 1), YELLOW) for text in for_people(order, memory, view))]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INDENT, GAP = 2, 2
-COMFORT, TIGHT = 20, 8
+COMFORT, TIGHT = 20, 12
 """Columns that a text should have, as long as something less important can go for it; and has to have."""
 
 MOST_LINES = 4
@@ -30,13 +30,15 @@ def table(
     right: Sequence[int] = (),
     keep: Sequence[int] = (0,),
     drop: Sequence[int] = (),
+    whole: Sequence[int] = (),
 ) -> list[str]:
     """
     Aligned columns with a rule under the heads, as in the seed's example.
 
-    `keep` are columns to copy from, which are never cut. `drop` are those that may go, the least important first.
+    `keep` are columns to copy from, which are never cut. `drop` are those that may go, the least important first. Texts
+    in `whole` have as many lines as they need.
     """
-    head, rule, groups = laid_out(heads, rows, right=right, keep=keep, drop=drop)
+    head, rule, groups = laid_out(heads, rows, right=right, keep=keep, drop=drop, whole=whole)
     return [head, rule, *(line for group in groups for line in group)]
 
 
@@ -47,6 +49,7 @@ def laid_out(
     right: Sequence[int] = (),
     keep: Sequence[int] = (0,),
     drop: Sequence[int] = (),
+    whole: Sequence[int] = (),
 ) -> tuple[str, str, list[list[str]]]:
     """The same in its parts: the heads, the rule, and the lines of every row."""
     cells = [[one_line(cell) for cell in row] for row in rows]
@@ -56,9 +59,9 @@ def laid_out(
     fit = _fit(natural, room, keep, drop)
     if fit is None:
         return _stacked(heads, cells, room)
-    head = _lines(fit, [cut(one, fit.get(i, 0)) for i, one in enumerate(heads)], right, keep)[0]
+    head = _lines(fit, [cut(one, fit.get(i, 0)) for i, one in enumerate(heads)], right, keep, whole)[0]
     rule = " " * INDENT + "─" * (sum(fit.values()) + GAP * (len(fit) - 1))
-    return head, rule, [_lines(fit, row, right, keep) for row in cells]
+    return head, rule, [_lines(fit, row, right, keep, whole) for row in cells]
 
 
 def _fit(natural: list[int], room: int, keep: Sequence[int], drop: Sequence[int]) -> dict[int, int] | None:
@@ -81,8 +84,10 @@ def _sum(widths: list[int], most: int) -> int:
     return sum(min(width, most) for width in widths)
 
 
-def _lines(fit: dict[int, int], cells: Sequence[str], right: Sequence[int], keep: Sequence[int]) -> list[str]:
-    parts = {i: [cells[i]] if i in keep else _text(cells[i], width) for i, width in fit.items()}
+def _lines(
+    fit: dict[int, int], cells: Sequence[str], right: Sequence[int], keep: Sequence[int], whole: Sequence[int]
+) -> list[str]:
+    parts = {i: [cells[i]] if i in keep else _text(cells[i], width, i in whole) for i, width in fit.items()}
     found = []
     for number in range(max(map(len, parts.values()), default=0)):
         padded = []
@@ -94,19 +99,20 @@ def _lines(fit: dict[int, int], cells: Sequence[str], right: Sequence[int], keep
     return found
 
 
-def _text(cell: str, width: int) -> list[str]:
+def _text(cell: str, width: int, is_whole: bool) -> list[str]:
     lines = wrapped_line(cell, width)
-    return (
-        lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], cut(" ".join(lines[MOST_LINES - 1 :]), width)]
-    )
+    if is_whole or len(lines) <= MOST_LINES:
+        return lines
+    return [*lines[: MOST_LINES - 1], cut(" ".join(lines[MOST_LINES - 1 :]), width)]
 
 
 def _stacked(heads: Sequence[str], cells: list[list[str]], room: int) -> tuple[str, str, list[list[str]]]:
-    """A row as a paragraph: what it is about, and below it the rest."""
+    """A row as a paragraph: what it is about, and below it the rest, each with its head. Paths stay whole."""
     groups = []
     for first, *rest in cells:
-        said = "  ".join(cell for cell in rest if cell)
-        below = wrapped_line(said, max(TIGHT, room - INDENT)) if said else []
-        groups.append([f"{' ' * INDENT}{one}" for one in wrapped_line(first, room)])
+        named = zip(heads[1:], rest, strict=True)
+        said = "; ".join(f"{head.lower()}: {cell}" if head else cell for head, cell in named if cell not in ("", "-"))
+        below = wrapped_line(said, max(TIGHT, room - INDENT), whole_paths=True) if said else []
+        groups.append([f"{' ' * INDENT}{one}" for one in wrapped_line(first, room, whole_paths=True)])
         groups[-1] += [f"{' ' * 2 * INDENT}{line}" for line in below]
     return " " * INDENT + cut(heads[0], room), " " * INDENT + "─" * room, groups

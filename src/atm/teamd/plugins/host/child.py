@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from atm.domain.plain import counted
 from atm.teamd.plugins.process_care import MARK, ask_to_end, end_group, kill_strays
 from atm.teamd.plugins.wire import Budget, decode_line, encode_line, read_lines, read_some
 
@@ -162,7 +163,7 @@ class PluginChild:
     def _tell_dropped(self, budget: Budget) -> None:
         lost = budget.take_dropped()
         if lost:
-            self._hand_over(partial(self._output, f"{lost} lines of output were dropped: it writes too much"))
+            self._hand_over(partial(self._output, f"dropped {counted(lost, 'line')} of its output: it writes too much"))
 
     def _write(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None

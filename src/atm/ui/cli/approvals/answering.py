@@ -8,7 +8,7 @@ from atm.domain.approvals.requests import APPROVED, DENIED
 from atm.formats.approvals.records import approval_json
 from atm.services.approvals.answering import find_approval, give_answer
 from atm.services.approvals.looking import everything_in, waiting_in
-from atm.ui.views.approvals import HEADS, detail, row
+from atm.ui.views.approvals import HEADS, WHAT, detail, row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _list(args: Args, session: Session, room: Approvalroom, teams: list[str]) ->
     elif found:
         from atm.ui.views.tables import table
 
-        session.print("\n".join(table(HEADS, [row(one, now) for one in found], drop=(4, 2, 5))))
+        session.print("\n".join(table(HEADS, [row(one, now) for one in found], drop=(4, 2, 5), whole=(WHAT,))))
     else:
         session.print("Nothing waits for an answer." if not everything else "Nothing was asked for.")
     return 0 if found else NOTHING

@@ -86,14 +86,15 @@ def perform(verb: Verb, args: Args, session: Session, given: Given) -> int:
     team = find_team(session.room, team_of(args, session))
     who = worker(args, session, team) if verb.is_work else session.identity(args)
     acting = Acting(session.boardroom, team, who, is_boss=lambda: is_proven_boss(session.room, team, who))
-    if verb is table.COMPLETE:
+    words = args.command.name.split(" ")
+    if sys.stderr.isatty():  # also for what is quick: a hook of the user's may take its time with any of them
         from atm.ui.cli.waiting import Spinner
 
-        with Spinner(session, f"checking #{given.text('id').removeprefix('#')}"):
+        what = "checking" if verb is table.COMPLETE else " ".join(words)
+        with Spinner(session, f"{what} #{id}" if (id := given.text("id").removeprefix("#")) else what):
             done = verb.does(acting, completed(verb, given))
     else:
         done = verb.does(acting, completed(verb, given))
-    words = args.command.name.split(" ")
     if isinstance(done, Claimed):
         return _got(session, words[1], team.name, done)
     return _tell(session, words[1], words[2] if len(words) > 2 else "", team.name, done)

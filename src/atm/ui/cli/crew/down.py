@@ -7,6 +7,7 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 from atm.ui.cli.crew.wishes import PARTLY, open_crew
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def execute(args: Args, session: Session) -> int:
     def waits_for(record: AgentRecord) -> None:
         session.warn(f"{record.member} finishes its task first")
 
-    done: list[AgentEnd] = down(crew, team, session.named(args), args.many("agents"), waits_for=waits_for)
+    names, by = args.many("agents"), session.named(args)
+    with Spinner(session, f"waiting for {', '.join(names) or f'the agents of {team}'} to end"):
+        done: list[AgentEnd] = down(crew, team, by, names, waits_for=waits_for)
     session.tell(
         {"action": "down", "team": team, "members": [ended_json(one) for one in done]},
         "\n".join(map(ended_words, done)) or "no agent of this team runs",

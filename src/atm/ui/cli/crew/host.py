@@ -16,8 +16,7 @@ from atm.domain.crew.runtimes import BOARD, TMUX
 from atm.domain.errors import AtmError
 from atm.services.crew.crewroom import Fenced
 from atm.services.crew.reaping import clear_away
-from atm.wiring.board import build_boardroom
-from atm.wiring.crew import build_host, build_workplaces, environment_left_for
+from atm.wiring.crew import build_agent_records, build_host, environment_left_for
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
@@ -40,14 +39,11 @@ def main(words: list[str]) -> int:
         signal.signal(number, _end)
     settings = config.load(layout, os.environ, os.getcwd(), {}, member)
     room = build_room(layout, settings)
-    boardroom = build_boardroom(layout, settings, room, workplaces=lambda: build_workplaces(layout))
-    boardroom.room.acting_pid = os.getpid()
-    from atm.wiring.crew import build_crewroom
-
-    record = build_crewroom(layout, settings, boardroom, os.environ).records.read(team, member)
+    room.acting_pid = os.getpid()
+    record = build_agent_records(layout).read(team, member)
     if record is None or str(record.generation) != generation or record.mark != os.environ.get(VARIABLE):
         return 1  # another life has begun
-    return _live(build_host(layout, settings, boardroom, record))
+    return _live(build_host(layout, settings, room, record))
 
 
 def _end(*_: object) -> None:

@@ -7,6 +7,7 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.crew.ends import ended_json, ended_words
 from atm.ui.cli.crew.wishes import open_crew
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     crew, team = open_crew(session), session.team(args)
     check_roster(session.room, team, "end agents")
-    done = kill(crew, team, args.need("agent"))
+    name = args.need("agent")
+    with Spinner(session, f"ending {name}, and saving its work"):
+        done = kill(crew, team, name)
     session.tell({"action": "kill", **ended_json(done)}, ended_words(done))
     return 1 if done.troubles else 0

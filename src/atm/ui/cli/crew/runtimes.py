@@ -7,6 +7,7 @@ from atm.services.crew.equipment import TOOLS, look
 from atm.services.crew.spawning import runtime_of
 from atm.ui.cli.arguments import Args, Argument, Command
 from atm.ui.cli.crew.wishes import open_crew
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.tables import table
 from atm.wiring.crew import ask_version
 
@@ -39,7 +40,8 @@ def execute(args: Args, session: Session) -> int:
         if name not in crew.runtimes:
             runtime_of(crew, name)
     names = wanted or crew.runtimes
-    found = [look(crew.runtimes[name], crew.find_program, ask_version, crew.set_up) for name in names]
+    with Spinner(session, "asking the programs for their versions"):
+        found = [look(crew.runtimes[name], crew.find_program, ask_version, crew.set_up) for name in names]
     if args.command is CHECK and not wanted:
         found = [one for one in found if one.is_ready]
     session.tell(

@@ -127,6 +127,10 @@ def _drop(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> int
     if doing:
         check_person(session.room, "drop saved work")
         drop_saved(worktrees, one)
-    words = f"dropped {one.id}" if doing else f"would drop {one.id} ({_count(one)} files); add --yes to do it"
+    words = (
+        f"dropped {one.id}"
+        if doing
+        else f"would drop {one.id} ({counted(int(_count(one)), 'file')}); add --yes to do it"
+    )
     session.tell({"action": "salvage drop", "dry_run": not doing, "item": _as_json(one)}, words)
     return 0

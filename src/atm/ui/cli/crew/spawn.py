@@ -7,6 +7,7 @@ from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.crew.up import short
 from atm.ui.cli.crew.welcome import Afterwards, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, open_crew, report, team_for, wish_of
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def execute(args: Args, session: Session) -> int:
     wish = wish_of(args, team, short(args.need("agent")))
     wish.resume = args.text("resume") or ""
     check_may_start(session, crew, team)
-    done: list[Upped] = up(crew, team, session.named(args), [wish])
+    by = session.named(args)
+    with Spinner(session, f"waiting for {wish.member} to start"):
+        done: list[Upped] = up(crew, team, by, [wish])
     if done[0].error is not None:
         raise done[0].error
     return report(session, "spawn", home, done, Afterwards(None, steps_after(session, team, done)[-2:]))

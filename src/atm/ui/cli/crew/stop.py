@@ -9,6 +9,7 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 from atm.ui.cli.crew.wishes import open_crew
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def execute(args: Args, session: Session) -> int:
     teams = [] if args.flag("all") else [_team(args, session)]
     for team in teams or crew.records.teams():
         check_roster(session.room, team, "stop a team")
-    done = stop(crew, teams, session.named(args))
+    by = session.named(args)
+    with Spinner(session, f"ending every process of {', '.join(teams) or 'all teams'}"):
+        done = stop(crew, teams, by)
     left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]
     words = [*map(ended_words, done.ended), *(f"✗ still there: {one.pid} {one_line(one.command)}" for one in done.left)]
     for trouble in done.troubles:

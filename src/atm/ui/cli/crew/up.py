@@ -10,6 +10,7 @@ from atm.services.crew.upping import again, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.crew.welcome import Afterwards, bring_daemon, offer_setup, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, note_leader, open_crew, report, team_for, wish_of
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.team.next_steps import VENDORS, agents_to_start, up_command
 
 TYPE_CHECKING = False
@@ -51,7 +52,9 @@ def execute(args: Args, session: Session) -> int:
     check_may_start(session, crew, home.team)
     note_leader(session, home.team)
     without = offer_setup(session, crew, wishes)
-    done = up(crew, home.team, session.named(args), wishes)
+    by = session.named(args)
+    with Spinner(session, f"waiting for {', '.join(one.member for one in wishes)} to start"):
+        done = up(crew, home.team, by, wishes)
     daemon = bring_daemon(session) if any(one.record is not None for one in done) else None
     return report(session, "up", home, done, Afterwards(daemon, steps_after(session, home.team, done, without)))
 

@@ -11,6 +11,7 @@ from atm.domain.work_errors import RuntimeMissing
 from atm.services.crew.equipment import look
 from atm.services.team.choosing import choose_team
 from atm.ui.cli.asking import can_ask, said_yes_to
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.team.next_steps import HOME, SCRIPT, NextStep, greeting, step_lines, up_command
 
 TYPE_CHECKING = False
@@ -67,7 +68,8 @@ def bring_daemon(session: Session) -> str:
         return RUNS
     if not session.may_start_daemon:
         return OFF
-    problem = start_daemon(session.layout, session.environment, wait=True)
+    with Spinner(session, "waiting for the daemon to start"):
+        problem = start_daemon(session.layout, session.environment, wait=True)
     if problem:
         session.warn(f"Warning: no daemon could be started, so nobody wakes idle agents: {problem}")
     return FAILED if problem else STARTED

@@ -8,12 +8,15 @@ from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
 from atm.ui.cli.log_view import OPTIONS, show_log
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.ports.daemon import UnitResult
     from atm.ui.cli.session import Session
+
+FINISHING = "waiting for the daemon to finish what it is doing"
 
 COMMAND = Command(
     "daemon",
@@ -83,7 +86,8 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
     from atm.wiring.daemon import find_daemon, start_daemon
 
     before = find_daemon(session.layout)
-    problem = start_daemon(session.layout, session.environment, wait=True)
+    with Spinner(session, "waiting for the daemon to start"):
+        problem = start_daemon(session.layout, session.environment, wait=True)
     if problem:
         from atm.domain.errors import AtmError
 
@@ -100,7 +104,8 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
 def _stop(args: Args, session: Session) -> int:
     from atm.wiring.daemon import left_by_daemon, stop_daemon
 
-    outcome = stop_daemon(session.layout, args.number("seconds") or 15.0)
+    with Spinner(session, FINISHING):
+        outcome = stop_daemon(session.layout, args.number("seconds") or 15.0)
     left = left_by_daemon(session.layout) if outcome == "stopped" else []
     said = {
         "stopped": "the daemon has stopped" + (f"; not finished: {', '.join(left)}" if left else ""),
@@ -114,7 +119,8 @@ def _stop(args: Args, session: Session) -> int:
 def _restart(args: Args, session: Session) -> int:
     from atm.wiring.daemon import stop_daemon
 
-    stop_daemon(session.layout, 15.0)
+    with Spinner(session, FINISHING):
+        stop_daemon(session.layout, 15.0)
     return _start(args, session)
 
 
@@ -196,13 +202,13 @@ def _loop_row(loop: dict[str, Plain]) -> list[str]:
         str(loop.get("runs")),
         str(loop.get("done")),
         f"{last * 1000:.0f} ms" if isinstance(last, int | float) else "-",
-        one_line(str(loop.get("last_error") or ""))[:80],
+        one_line(str(loop.get("last_error") or "")),
     ]
 
 
 def _plugin_row(plugin: dict[str, Plain]) -> list[str]:
     return [
-        one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))[:80]
+        one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))
         for key in ("name", "place", "state", "restarts", "last_error")
     ]
 

@@ -10,6 +10,7 @@ from atm.services.mail.spooling import drain_on_the_way
 from atm.services.mail.tracing import trace
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
@@ -43,7 +44,8 @@ def execute(args: Args, session: Session) -> int:
     names = [find_recipient(session.room, team.name, session.address(named, args)[0]).agent] if named else team.names
     if args.text("message"):
         names = [one.agent for one in trace(session.room, args.need("message"), [team.name])]
-    done = [pushed for name in names if (pushed := _push(session, channels, team, name)) is not None]
+    with Spinner(session, "putting mail before the agents"):
+        done = [pushed for name in names if (pushed := _push(session, channels, team, name)) is not None]
     if session.as_json:
         session.print_json({"action": "deliver", "team": team.name, "members": [_as_json(one) for one in done]})
     elif done:

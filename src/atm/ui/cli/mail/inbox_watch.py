@@ -11,6 +11,7 @@ from atm.services.mail.following import Follower
 from atm.services.team.registry import find_team
 from atm.ui.cli.mail.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail.view import message_json
+from atm.ui.views.fitting import glimpse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _print_line(session: Session, team: str, agent: str, message: Message) -> No
     if session.as_json:
         session.print_json({"team": team, "agent": agent, **message_json(message)})
     elif idle_sender(message) is None:
-        text = one_line(message.summary or message.text[:100])
+        text = glimpse(message.summary or message.text)
         session.print(
             f"{one_line(message.timestamp)}  {one_line(message.sender)} → {one_line(f'{agent}@{team}')}  {text}"
         )

@@ -8,6 +8,7 @@ from atm.services.mail.tracing import Trace, trace
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when
+from atm.ui.views.fitting import glimpse
 from atm.ui.views.style import BOLD, DIM, GREEN, YELLOW
 
 TYPE_CHECKING = False
@@ -104,7 +105,7 @@ def _lines(session: Session, one: Trace) -> list[str]:
     if one.message is not None:
         lines.append(
             style(
-                f"  from {one_line(one.message.sender)}: {one_line(one.message.summary or one.message.text[:100])}",
+                f"  from {one_line(one.message.sender)}: {glimpse(one.message.summary or one.message.text)}",
                 DIM,
             )
         )

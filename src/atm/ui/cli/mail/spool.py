@@ -7,6 +7,7 @@ from atm.formats.files.times import to_iso
 from atm.services.mail.spooling import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import when_epoch
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
@@ -107,7 +108,8 @@ def _retry(args: Args, session: Session) -> int:
         for one in _of(args, session.room.spool.failed()):
             one.entry.tries, one.entry.next_attempt = 0, 0.0
             session.room.spool.revive(one)
-    done = drain(session.room, everything=True)
+    with Spinner(session, "delivering what waits"):
+        done = drain(session.room, everything=True)
     counts = {"delivered": done.delivered, "waiting": done.waiting, "failed": done.failed}
     words = f"{done.delivered} delivered, {done.waiting} waiting, {done.failed} given up"
     session.tell({"action": "spool-retry", **counts}, words)

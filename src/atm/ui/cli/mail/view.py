@@ -8,6 +8,7 @@ from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender
 from atm.ui.cli.render import Style, message_block, when
+from atm.ui.views.fitting import glimpse
 from atm.ui.views.letters import sentence
 from atm.ui.views.style import DIM
 
@@ -54,7 +55,7 @@ def _block(session: Session, style: Style, message: Message, *, in_doubt: bool) 
     if in_doubt:
         lines[0] += style(f"  ({MAYBE_SHOWN})", DIM)
     if message.type != PLAIN:
-        carried = "".join(f"  {one_line(key)}={one_line(value)[:60]}" for key, value in _beside_text(message).items())
+        carried = "".join(f"  {one_line(key)}={glimpse(value, 60)}" for key, value in _beside_text(message).items())
         lines[0] += style(f"  [{message.type}]{carried}", DIM)
     said = sentence(message.text)
     return lines if said is None else [lines[0], *(f"    {line}" for line in said)]

@@ -18,6 +18,8 @@ from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.waiting import Spinner
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.merges import collision_line, item_lines, queue_table
 from atm.wiring.runs import build_mergeroom
 
@@ -148,8 +150,9 @@ def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 
 def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "merge work")
-    with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
+    task = task_meant(args, session, team, "task")
+    with Spinner(session, f"merging #{task}"), room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), task)
         item = hand.retry()
     return _tell(session, room, hand.queue, item, "merge retry")
 
@@ -157,8 +160,9 @@ def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "leave work out")
     reason = args.need("reason")
-    with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
+    task = task_meant(args, session, team, "task")
+    with Spinner(session, f"saving the work of #{task}"), room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), task)
         item = hand.skip(reason)
     said: dict[str, object] = {
         "action": "merge skip",
@@ -172,8 +176,10 @@ def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 
 def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     check_roster(session.room, team, "resolve a conflict")
-    with room.merges.hold(team, PATIENT):
-        hand = Hand(room, team, working_folder(), task_meant(args, session, team, "task"))
+    task = task_meant(args, session, team, "task")
+    what = f"checking and merging #{task}" if args.flag("done") else f"preparing #{task}"
+    with Spinner(session, what), room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), task)
         if args.flag("done"):
             item, left = hand.done()
             return _not_yet(session, hand.queue, item, left) or _tell(session, room, hand.queue, item, "merge resolve")
@@ -182,13 +188,13 @@ def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
             _tell(session, room, hand.queue, item, "merge resolve")
             return 0
         item, place, left = hand.prepare()
-    task, name = shell_words(item.task), shell_words(team)
+    word, name = shell_words(item.task), shell_words(team)
     words = [
-        f"#{task} waits for you in",
+        f"#{word} waits for you in",
         f"  cd {shell_words(place.path)}",
         *(f"  in conflict: {one_line(path)}" for path in left),
-        f"edit and `git add` them, then: atm merge resolve {task} --done --team {name}",
-        f"or leave it as it was:        atm merge resolve {task} --abort --team {name}",
+        f"edit and `git add` them, then: atm merge resolve {word} --done --team {name}",
+        f"or leave it as it was:        atm merge resolve {word} --abort --team {name}",
     ]
     facts = {"folder": place.path, "open": left, "item": item_fields(item)}
     session.tell({"action": "merge resolve", "team": team, **facts}, "\n".join(words))
@@ -210,11 +216,12 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
     def show(queue: MergeQueue) -> None:
         for item in queue.items:
             if seen.get(item.task) != item.status and not session.as_json:
-                session.print(f"#{item.task} {item.status} {one_line(item.subject)}")
+                session.print(f"#{item.task} {spelled(item.status)} {one_line(item.subject)}")
             seen[item.task] = item.status
         session.flush()
 
-    queue = work_off(room, team, working_folder(), show)
+    with Spinner(session, f"merging what is done in {team}"):
+        queue = work_off(room, team, working_folder(), show)
     flagged = [one for one in queue.items if one.needs_human]
     said: dict[str, object] = {"action": "merge work", "team": team, "target": _target(room, queue)}
     merged = sum(one.status == MERGED for one in queue.items)

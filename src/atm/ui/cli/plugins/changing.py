@@ -27,7 +27,7 @@ AUTOMATIC = "a running daemon takes it over by itself"
 
 def _enable(args: Args, session: Session) -> int:
     name = args.need("name")
-    _check_installed(name)
+    check_installed(name)
     return _set(args, session, name, True)
 
 
@@ -39,7 +39,7 @@ def _disable(args: Args, session: Session) -> int:
     return _set(args, session, name, False)
 
 
-def _check_installed(name: str) -> None:
+def check_installed(name: str) -> None:
     found = {one.name: one for one in discover()}
     if name not in found:
         near = nearest_name(name, list(found))

@@ -105,10 +105,13 @@ def _end_agents(session: Session, team: str, *, force: bool) -> Crewroom | None:
     if not os.path.isdir(f"{session.layout.crews}/{team}"):
         return None
     from atm.services.crew.ending import leave_nothing
+    from atm.ui.cli.waiting import Spinner
     from atm.wiring.crew import build_crewroom
 
     crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
-    for trouble in leave_nothing(crew, team, force=force):
+    with Spinner(session, f"clearing away what agents of {team} left"):
+        troubles = leave_nothing(crew, team, force=force)
+    for trouble in troubles:
         session.warn(f"Warning: {trouble}")
     return crew
 

@@ -11,6 +11,7 @@ from atm.services.runs.starting import find_run, run_line
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style
+from atm.ui.cli.waiting import Spinner
 from atm.ui.views.runs import summary
 from atm.ui.views.tables import table
 from atm.wiring.runs import build_runroom, build_runs
@@ -62,7 +63,7 @@ def _list(args: Args, session: Session) -> int:
             str(row["state"]),
             f"{row['done']}/{row['tasks']}",
             f"{row['seconds']} s",
-            one_line(str(row["goal"] or ""))[:50],
+            one_line(str(row["goal"] or "")),
         ]
         for row in rows
     ]
@@ -105,7 +106,8 @@ def _clean(args: Args, session: Session) -> int:
             f"say so: atm runs clean {shell_words(order.run)} --team {shell_words(team)} --yes",
         )
     desk = build_runroom(session.layout, session.settings, session.boardroom, session.environment)
-    done = clean(desk, order)
+    with Spinner(session, f"saving and removing what run {order.run} left"):
+        done = clean(desk, order)
     words = [f"removed run {order.run}", *(f"  branch {one_line(name)}" for name in done.branches)]
     words += [f"  saved: atm salvage show {id}" for id in done.saved]
     session.tell(

@@ -12,7 +12,9 @@ from atm.services.runs.looping import RunLoop
 from atm.ui.cli.main import BY_SIGNAL
 from atm.ui.cli.render import Style
 from atm.ui.cli.runs.waiting import wait_for
-from atm.ui.views.fitting import cut
+from atm.ui.cli.session import LAST_WORDS
+from atm.ui.cli.waiting import Spinner
+from atm.ui.views.fitting import cut, last_lines
 from atm.ui.views.runs import event_line, progress, summary
 from atm.wiring.files import interruptions
 from atm.wiring.runs import RunNews
@@ -39,7 +41,9 @@ def watch(session: Session, args: Args, desk: Runroom, order: RunOrder) -> int:
     except KeyboardInterrupt as error:
         interruptions.forget()
         seen.say("interrupted: the agents end, their work is saved …")
-        seen.show(loop.pause("somebody interrupted it"))
+        with Spinner(session, f"waiting for the agents of {order.team} to end"):
+            last = loop.pause("somebody interrupted it")
+        seen.show(last)
         seen.end()
         return BY_SIGNAL + (error.args[0] if error.args else 2)
     except Exception as error:
@@ -105,7 +109,7 @@ class _Seen:
         picture: list[str] = []
         if loop.view is not None:
             now = loop.desk.clock.now()
-            picture = progress(loop.order, loop.memory, loop.view, self._style, size.columns, now)
+            picture = progress(loop.order, loop.memory, loop.view, self._style, size.columns, now, self._said())
             picture = picture[: max(3, size.lines - 2)]
         said = "".join(f"\r\x1b[K{line}\n" for line in [*lines, *picture])
         up = f"\x1b[{self._drawn}A" if self._drawn else ""
@@ -113,6 +117,13 @@ class _Seen:
             sys.stdout.write(f"{up}\r\x1b[J{said}")
             sys.stdout.flush()
         self._drawn = len(picture)
+
+    def _said(self) -> dict[str, str]:
+        """The last line of what each agent says that is at work: of a check that runs, how far it is."""
+        view, team, records = self._loop.view, self._loop.order.team, self._loop.desk.crew.records
+        at_work = [one.name for one in view.agents.values() if one.is_at_work] if view is not None else []
+        ends = {name: last_lines(records.log_end(team, name, LAST_WORDS), 1) for name in at_work}
+        return {name: lines[0] for name, lines in ends.items() if lines}
 
     def clear(self) -> None:
         """The picture goes; what was said stays."""

@@ -17,6 +17,7 @@ from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 from atm.ui.cli.sessions.desk import open_desk, team_named
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,10 +90,12 @@ def _reassign(args: Args, session: Session) -> int:
 def _shutdown(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
     check_roster(session.room, team, "end its agents")
     names = [record.member for record in agents_of(desk.crew, team)]
-    ended = down(desk.crew, team, session.named(args), names) if names else []
-    checkpoint(desk, team)
-    walk(session.room, team, CONSOLIDATING, session.named(args))
-    commit_checkpoint(desk, team, "shutdown")
+    by = session.named(args)
+    with Spinner(session, f"waiting for {', '.join(names) or 'nobody'} to end"):
+        ended = down(desk.crew, team, by, names) if names else []
+        checkpoint(desk, team)
+        walk(session.room, team, CONSOLIDATING, by)
+        commit_checkpoint(desk, team, "shutdown")
     session.tell(
         {
             "action": "session shutdown",
@@ -124,7 +127,9 @@ def _abort(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
     except NoSuchTeam:
         if team not in desk.crew.records.teams():
             raise
-    done = stop(desk.crew, [team], session.named(args))
+    by = session.named(args)
+    with Spinner(session, f"ending every process of {team}"):
+        done = stop(desk.crew, [team], by)
     left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]
     session.tell(
         {
@@ -152,12 +157,13 @@ def _consolidate(args: Args, session: Session, desk: SessionRoom, team: str) -> 
             session.warn(f"… {step}")
 
     work = Consolidating(desk, team, session.named(args), force=args.flag("force"), heard=heard)
-    if args.flag("abort"):
-        done = work.abort()
-    elif args.flag("continue"):
-        done = work.go_on(args.text("message") or "", push)
-    else:
-        done = work.begin(args.text("message") or "", push)
+    with Spinner(session, f"consolidating {team}"):
+        if args.flag("abort"):
+            done = work.abort()
+        elif args.flag("continue"):
+            done = work.go_on(args.text("message") or "", push)
+        else:
+            done = work.begin(args.text("message") or "", push)
     words = f"{one_line(team)} is {done.status}"
     words += f"; {done.commit[:12]} on {one_line(done.branch)}" if done.commit else ""
     session.tell(

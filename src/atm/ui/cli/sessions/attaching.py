@@ -19,6 +19,7 @@ from atm.services.sessions.resuming import named, probe, resume
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.sessions.desk import open_desk
 from atm.ui.cli.sessions.views import resumed_json, team_words
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _run(args: Args, session: Session) -> int:
                 return  # nobody listens any more; what was begun is finished all the same
 
     go_on, back = args.many("continue"), args.many("rollback")
-    done = resume(desk, team, force=args.flag("force"), go_on=go_on, back=back, heard=heard)
+    with Spinner(session, f"taking up {team}"):
+        done = resume(desk, team, force=args.flag("force"), go_on=go_on, back=back, heard=heard)
     session.need_daemon("its lead and its agents")
     _report(session, action, done)
     return 0

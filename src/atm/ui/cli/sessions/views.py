@@ -6,6 +6,8 @@ from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
+from atm.ui.views.board.looks import spelled
+from atm.ui.views.fitting import glimpse
 from atm.ui.views.letters import in_one_line
 from atm.ui.views.roster.members import symbol
 from atm.ui.views.tables import table
@@ -156,7 +158,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
     rows = [
         [
             f"{symbol(one.status)} {one_line(one.name)}",
-            one.status,
+            spelled(one.status),
             one.liveness.value,
             one_line(one.liveness.source) + (f", {ago(one.liveness.age)}" if one.liveness.age is not None else ""),
             f"#{one.task}" if one.task else "",
@@ -177,7 +179,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
     lines += [f"  ○ pending: {', '.join(f'#{id}' for id in view.pending[:20])}"] if view.pending else []
     lines += ["", "Last messages:"] if view.tail else ["", "No messages yet."]
     for one in view.tail[-SHOWN:]:
-        lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {in_one_line(one.body)[:100]}")
+        lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {glimpse(in_one_line(one.body))}")
     for one in view.undelivered[:5]:
         again = f"atm deliver --message {shell_words(one.id)} --team {shell_words(view.team.name)}"
         lines.append(f"⚠ undelivered: {one_line(one.to)} is there and has not been shown {one.seq}; try again: {again}")

@@ -7,12 +7,11 @@ import os
 from atm import config as settings_module
 from atm.config import known
 from atm.domain.errors import BadSetting
-from atm.domain.team.team import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.settings_edit import with_setting, without_setting
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
-from atm.ui.verbs.board.working import not_in_roster
+from atm.ui.cli.setup.naming import check_named
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
@@ -159,8 +158,9 @@ def _set(args: Args, session: Session) -> int:
     settings_module.checked(key, value)
     path = _file(args, session)
     _check_limit(session, key, value, path)
-    if not args.flag("repo"):  # that file is for everybody's machine
-        _check_exists(session, key, str(value), path)
+    is_made_now = "ATM_CONFIG" in session.environment and not os.path.exists(path)  # there are no settings before it
+    if not args.flag("repo") and not is_made_now:
+        check_named(session, key, value, session.home_team())
     if os.path.exists(path):
         settings_module.read_file(path)  # an error here names the line; we never write over it
     from atm.ui.cli.setup.consent import change_file
@@ -183,18 +183,6 @@ def _unset(args: Args, session: Session) -> int:
     said = f"{key} is not in {path} any more" if key in held else f"{key} was not in {path}"
     session.tell({"action": "config", "key": key, "value": None, "file": path, "changed": key in held}, said)
     return 0
-
-
-def _check_exists(session: Session, key: str, value: str, path: str) -> None:
-    """A team that is not there would make every command fail that is typed afterwards; a name may come to be one's."""
-    if key == "core.default_team" and value:
-        session.room.rosters.load(value)  # says that there is none, and which is near
-    is_readable = os.path.exists(path) or "ATM_CONFIG" not in session.environment  # else this makes the file it names
-    home = session.home_team() if key == "core.identity" and is_readable else None
-    if home is not None and session.room.rosters.find(home) is not None:
-        team = session.room.rosters.load(home)
-        if team.member(value) is None and not is_boss(team, value):
-            session.warn(f"note: {not_in_roster(team.name, value)}")
 
 
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:

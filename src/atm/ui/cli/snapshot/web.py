@@ -8,6 +8,7 @@ import time
 
 from atm.domain.errors import AtmError, UsageError
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
+from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def execute(args: Args, session: Session) -> int:
     if role == "human":
         _check_is_person(session)
     team = session.team(args) if args.text("team") else ""
-    _open(session, int(args.number("port") or 0))
+    with Spinner(session, "waiting for the page to open"):
+        _open(session, int(args.number("port") or 0))
     invited = _ask(session, "web-invite", _who(session, args, role))
     url = f"{invited['url']}"
     if team:
@@ -133,8 +135,9 @@ def _stop(session: Session) -> int:
     if find_daemon(session.layout) is not None:
         was = str(_ask(session, "web-close", {}).get("was"))
         end = time.monotonic() + OPEN_SECONDS
-        while _ask(session, "web-state", {})["state"] == "open" and time.monotonic() < end:
-            session.room.clock.sleep(LOOK_EVERY)
+        with Spinner(session, "waiting for the page to close"):
+            while _ask(session, "web-state", {})["state"] == "open" and time.monotonic() < end:
+                session.room.clock.sleep(LOOK_EVERY)
     is_closed = was in ("open", "opening")
     session.tell({"action": "web stop", "was": was}, "the page is closed" if is_closed else "the page is not open")
     return 0 if is_closed else 3

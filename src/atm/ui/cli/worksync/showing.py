@@ -118,7 +118,7 @@ def _agenda_lines(found: View, now: float) -> list[str]:
     if found.seen is None:
         return lines
     for item in found.seen.agenda.items:
-        lines.append(f"  {item.ref:>5}  {one_line(item.subject)[:70]}")
+        lines.append(f"  {item.ref:>5}  {one_line(item.subject)}")
         lines.append(f"         {item.reason}")
     return [*lines, *(line for text in found.seen.agenda.diagnostics for line in wrapped(f"note: {one_line(text)}"))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.plain import counted
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
 from atm.ui.views.board.looks import spelled
@@ -209,5 +210,5 @@ def why_it_waits(seen: TeamSeen, task: TaskSeen) -> list[str]:
     if task.problem or task.unreachable_because:
         said.append(str(task.problem or task.unreachable_because))
     if task.failures:
-        said.append(f"{task.failures} of {task.max_retries + 1} attempts failed")
+        said.append(f"{task.failures} of {counted(task.max_retries + 1, 'attempt')} failed")
     return said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_words
 from atm.services.board import working as board
 from atm.ui.verbs.verb import Done, ids
@@ -64,7 +65,7 @@ def _fail(acting: Acting, given: Given) -> Done:
     )
     most = task.max_retries + 1
     left = 0 if task.outcome else most - task.failures
-    then = "it has failed for good" if task.outcome else f"back on the board; {left} of {most} attempts left"
+    then = "it has failed for good" if task.outcome else f"back on the board; {left} of {counted(most, 'attempt')} left"
     return Done(task, f"#{task.id} failed: {then}", facts={"attempts_left": left})
 
 

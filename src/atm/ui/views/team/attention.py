@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.domain.plain import counted
 from atm.ui.views.team.signs import vendor
 from atm.ui.views.team.spans import left, since, span
 
@@ -105,7 +106,7 @@ def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             text = task.problem or task.unreachable_because or task.subject
             yield _about(seen, PROBLEMS, task.state, task, text)
         elif task.state == "pending" and task.failures and not task.owner:
-            text = f"{task.subject}: nobody has it, after {task.failures} of {task.max_retries + 1} attempts"
+            text = f"{task.subject}: nobody has it, after {task.failures} of {counted(task.max_retries + 1, 'attempt')}"
             yield _about(seen, PROBLEMS, "given up", task, text)
     yield from _collisions(seen)
     for late in seen.unacknowledged:
