@@ -42,7 +42,7 @@ set -e
 """What the hidden commands of a page begin with: half a minute is enough for anything that a page waits for."""
 
 VARIABLE = (
-    (r"\b\d{8}T\d{9}Z\b", "<time>"),
+    (r"\b\d{8}T\d{9}Z\b|\b\d{19}\b", "<time>"),
     (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>"),
     (r"\b\d\d:\d\d(:\d\d)?\b", "<clock>"),
     (r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "<run>"),
@@ -51,6 +51,7 @@ VARIABLE = (
     (r"\b[0-9a-f]{12}\b", "<id12>"),
     (r"\b(now|\d+[smhd] ago)\b", "<age>"),
     (r"/[\w./-]*/\.(claude|config|local|atm\.toml)\b", "<home>/.\\1"),
+    (r"/\S*/bin/python\S*", "<python>"),
     (r"/(tmp|home)/\w+(?=/)", "<home>"),
     (r"\b[\d.]+ GB free, room for [\d,]+ files", "<room>"),
     (r"\(\d+ ms\)", "(<n> ms)"),
