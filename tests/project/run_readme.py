@@ -140,16 +140,19 @@ class Shell:
         after = 'code=$?; declare -p | grep "^declare -[-x]* [A-Z]" > "$KEPT/env"; pwd > "$KEPT/pwd"; exit $code'
         # Files, and no pipes: what goes on in the background would keep these open.
         with open(f"{self._kept}/out", "w+") as out, open(f"{self._kept}/err", "w+") as err:
-            self.code = subprocess.run(
-                ["bash", "-c", f"{before}\n{command}\n{after}"],
-                cwd=self._sandbox,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                timeout=120,
-                check=False,
-            ).returncode
+            try:
+                self.code = subprocess.run(
+                    ["bash", "-c", f"{before}\n{command}\n{after}"],
+                    cwd=self._sandbox,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    timeout=60,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                return ["(it did not end within a minute)"]
             return [line for file in (out, err) if not file.seek(0) for line in file.read().split("\n")]
 
     def end(self) -> None:
@@ -205,7 +208,7 @@ def run_page(name: str) -> tuple[bool, str]:
 
 def main() -> int:
     good = True
-    with ThreadPoolExecutor(os.cpu_count()) as several:
+    with ThreadPoolExecutor((os.cpu_count() or 2) + 2) as several:
         for as_said, told in several.map(run_page, sys.argv[1:] or PAGES):
             sys.stdout.write(told)
             sys.stdout.flush()
