@@ -7,8 +7,8 @@ from run to run and are compared as patterns; an id that a later command names i
 stands for what follows. A block marked `toml`, `python` or `sh` whose first line is `# PATH`, or `markdown` whose first
 line is `<!-- PATH -->`, is written to that file first. A comment `<!-- run`, which readers of the page do not see,
 holds commands that bring about what the page speaks of, one shell script in which each must succeed; `wait_for 'TEST'`
-waits there until something is so. A page with `<!-- needs tmux, jq -->` is left out where one of these programs is missing.
-What cannot be run stands in blocks marked `text`, and `test_documents.py` has the list of these.
+waits there until something is so. A page with `<!-- needs tmux, jq -->` is left out where one of these programs is
+missing. What cannot be run stands in blocks marked `text`, and `test_documents.py` has the list of these.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ ID = r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{8}\b|\b[0-9a-f
 
 WAIT_FOR = """
 wait_for() {
-    for _ in $(seq 300); do eval "$1" > "$KEPT/waited" 2>&1 && return; sleep 0.1; done
-    echo "it was never so: $1" >&2; cat "$KEPT/waited" >&2; exit 1
+    until eval "$1" > "$KEPT/waited" 2>&1; do
+        [ $SECONDS -lt 50 ] || { echo "it was never so: $1" >&2; cat "$KEPT/waited" >&2; exit 1; }
+        sleep 0.1
+    done
 }
 set -e
 """
-"""What the hidden commands of a page begin with: half a minute is enough for anything that a page waits for."""
+"""What the hidden commands of a page begin with."""
 
 VARIABLE = (
     (r"\b\d{8}T\d{9}Z\b|\b\d{19}\b", "<time>"),
@@ -56,7 +58,7 @@ VARIABLE = (
     (r"\b[\d.]+ GB free, room for [\d,]+ files", "<room>"),
     (r"\(\d+ ms\)", "(<n> ms)"),
     (r"\b\d+(\.\d+)? s\b", "<n> s"),
-    (r"\bprocess \d+", "process <n>"),
+    (r"\b(process|seq) \d+", r"\1 <n>"),
     (r"127\.0\.0\.1:\d+/login\S*", "<link>"),
     (r"[ \t]+", " "),
     (r"─+", "─"),
@@ -158,6 +160,7 @@ class Shell:
     def end(self) -> None:
         """Nothing of a page goes on after it."""
         self.run('[ ! -d "$ATM_HOME/.local/state/atm/daemon" ] || { atm stop --all; atm daemon stop; }')
+        self.run('[ ! -e "$KEPT"/tmux-*/default ] || tmux kill-server')
 
 
 class Page:
@@ -171,7 +174,7 @@ class Page:
         self.wrong: list[str] = []
 
     def prepare(self, script: list[str]) -> None:
-        printed = self._shell.run("\n".join([WAIT_FOR, *script, "set +e"]))
+        printed = self._shell.run(with_ids("\n".join([WAIT_FOR, *script, "set +e"]), self._told))
         if self._shell.code:
             self.wrong.append(f"{self._name}: <!-- run ended with {self._shell.code}: {plain(printed)}\n")
 

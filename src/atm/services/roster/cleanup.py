@@ -12,6 +12,7 @@ from functools import partial
 
 from atm.domain.errors import AtmError, NoSuchMember, NoSuchTeam
 from atm.domain.names import check_known_name, same_name
+from atm.domain.plain import counted
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import HUMAN, SYNTHETIC, check_open
 from atm.ports.roster.team_files import Deletion
@@ -132,7 +133,7 @@ def _unread(room: Teamroom, team: str, name: str) -> str:
         count = sum(not row.read for row in room.inboxes.rows(team, name))
     except AtmError:
         return "its inbox cannot be read"
-    return f"{count} unread messages" if count else ""
+    return counted(count, "unread message") if count else ""
 
 
 def _heartbeats(room: Teamroom, team: Team) -> Iterator[Item]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, MemberInUse, RequestError
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
+from atm.domain.plain import counted
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
 from atm.domain.untrusted_text import shell_words
@@ -205,7 +206,7 @@ def _at_work(room: Teamroom, team: Team, name: str, member: Member | None) -> li
 
 def _reasons(team: Team, name: str, unread: int) -> list[str]:
     leads = ["leads the team"] if team.is_lead(name) and team.member(name) is not None else []
-    return [*leads, f"has {unread} unread messages"] if unread else leads
+    return [*leads, f"has {counted(unread, 'unread message')}"] if unread else leads
 
 
 def _unread(room: Teamroom, team: str, name: str) -> int:

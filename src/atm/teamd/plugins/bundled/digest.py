@@ -24,6 +24,7 @@ from datetime import datetime, timedelta
 from atm.domain.errors import AtmError, NoSuchMember, NoSuchTeam, TeamCompleted
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
 from atm.domain.names import is_claudes_team
+from atm.domain.plain import counted
 from atm.domain.team.liveness import OFFLINE
 from atm.domain.untrusted_text import one_line
 from atm.teamd.plugins.api import (
@@ -231,11 +232,13 @@ def lines_of(facts: TeamFacts, counts: Mapping[str, int], now: float) -> list[st
 def _trouble(facts: TeamFacts, counts: Mapping[str, int]) -> list[str]:
     found = []
     if counts.get(MESSAGE_ESCALATED):
-        found.append(f"  {counts[MESSAGE_ESCALATED]} messages were escalated: nobody acknowledged them")
+        found.append(f"  {counted(counts[MESSAGE_ESCALATED], 'message')} escalated: nobody acknowledged it in time")
     if facts.spool_failed or counts.get(MESSAGE_FAILED):
-        found.append(f"  {max(facts.spool_failed, counts.get(MESSAGE_FAILED, 0))} messages were given up")
+        found.append(f"  {counted(max(facts.spool_failed, counts.get(MESSAGE_FAILED, 0)), 'message')} given up")
     if facts.spool_waiting:
-        found.append(f"  {facts.spool_waiting} messages wait for delivery (atm spool list)")
+        found.append(
+            f"  {counted(facts.spool_waiting, 'message waits', 'messages wait')} in the spool (`atm spool list`)"
+        )
     found += [f"  {one_line(m.name)}: {one_line(m.unread.problem)}" for m in facts.members if m.unread.problem]
     return [*found, *(f"  {one_line(problem)}" for problem in facts.problems)]
 

@@ -15,6 +15,7 @@ from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
 from atm.domain.mail.messages import TYPES
 from atm.domain.mail.receipts import RETURNED, standing
 from atm.domain.names import same_name
+from atm.domain.plain import counted
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
@@ -110,7 +111,8 @@ def _mail(messages: Sequence[dict[str, Plain]], left: int, too_large: int = 0) -
     if any("next_offset" in message for message in messages):
         result["hint"] = "the rest of a long message: mail_read with its id and next_offset as offset"
     if too_large:
-        result["hint"] = f"{too_large} unread messages are too large to show; their senders cannot have been atm"
+        what = counted(too_large, "unread message is", "unread messages are")
+        result["hint"] = f"{what} too large to show; atm cannot have sent that"
     return result
 
 
