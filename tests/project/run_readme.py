@@ -58,7 +58,7 @@ VARIABLE = (
     (r"/(tmp|home)/\w+(?=/)", "<home>"),
     (r"\b[\d.]+ GB free, room for [\d,]+ files", "<room>"),
     (r"\(\d+ ms\)", "(<n> ms)"),
-    (r"\b\d+(\.\d+)? s\b", "<n> s"),
+    (r"\b\d+(\.\d+)? s\b|\b\d+\.\d+s\b", "<n> s"),
     (r"\b(process|seq) \d+", r"\1 <n>"),
     (r"\b\d+ looks\b", "<n> looks"),
     (r"127\.0\.0\.1:\d+/login\S*", "<link>"),
