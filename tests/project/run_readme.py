@@ -60,7 +60,7 @@ VARIABLE = (
     (r"\(\d+ ms\)", "(<n> ms)"),
     (r"\b\d+(\.\d+)? s\b|\b\d+\.\d+s\b", "<n> s"),
     (r"\b(process|seq) \d+", r"\1 <n>"),
-    (r"\b\d+ looks\b", "<n> looks"),
+    (r"\b[\d,]+ (looks|MB|bytes)\b", r"<n> \1"),
     (r"127\.0\.0\.1:\d+/login\S*", "<link>"),
     (r"[ \t]+", " "),
     (r"─+", "─"),
