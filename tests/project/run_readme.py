@@ -57,6 +57,7 @@ VARIABLE = (
     (r"/\S*/bin/python\S*", "<python>"),
     (r"/(tmp|home)/\w+(?=/)", "<home>"),
     (r"\b[\d.]+ GB free, room for [\d,]+ files", "<room>"),
+    (r"\b\d+ min (left|for)\b", r"<n> min \1"),
     (r"\(\d+ ms\)", "(<n> ms)"),
     (r"\b\d+(\.\d+)? s\b|\b\d+\.\d+s\b", "<n> s"),
     (r"\b(process|seq) \d+", r"\1 <n>"),
