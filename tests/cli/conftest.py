@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -233,6 +234,22 @@ class Terminal:
         code = self.process.wait(SECONDS)
         os.close(self._mine)
         return code
+
+
+def screen(text: str) -> list[str]:
+    """What stands on a terminal after all that was written to it: the lines that were not taken back."""
+    lines, at = [""], 0
+    for part in re.split(r"(\x1b\[\d*[AJKm]|\r\n|\r|\n)", re.sub(r"\x1b\[[0-9;]*m", "", text)):
+        if part in ("\r\n", "\n"):
+            at += 1
+            lines += [""] * (at - len(lines) + 1)
+        elif part.endswith("A") and part.startswith("\x1b["):
+            at -= int(part[2:-1])
+        elif part == "\x1b[J":
+            lines[at:] = [""]
+        elif part != "\r":
+            lines[at] += part
+    return lines
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Terminal
+from tests.cli.conftest import Terminal, screen
 
 COLUMNS = 80
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 PROPOSED = re.compile(r"^  (atm\b.*?)(?:  +.*)?$", re.M)
 """A command on a line of its own, and perhaps what comes of it."""
 
@@ -39,7 +38,7 @@ class Newcomer:
         environment = {**self.atm.environment, "TERM": "xterm-256color"}
         terminal = Terminal(["/bin/sh", "-c", command], environment, self.folder, COLUMNS)
         try:
-            shown = COLOUR.sub("", terminal.read_until(lambda _: False)).replace("\r\n", "\n")
+            shown = "\n".join(screen(terminal.read_until(lambda _: False)))
         finally:
             terminal.close()
         assert [line for line in shown.split("\n") if len(line) > COLUMNS] == [], command

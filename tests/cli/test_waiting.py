@@ -7,26 +7,11 @@ import re
 import signal
 
 import pytest
+from tests.cli.conftest import screen
 
 from atm.ui.views.fitting import last_lines
 
 COLUMNS = 60
-
-
-def screen(text: str) -> list[str]:
-    """What stands on a terminal after all that was written to it: the lines that were not taken back."""
-    lines, at = [""], 0
-    for part in re.split(r"(\x1b\[\d*[AJKm]|\r\n|\r|\n)", re.sub(r"\x1b\[[0-9;]*m", "", text)):
-        if part in ("\r\n", "\n"):
-            at += 1
-            lines += [""] * (at - len(lines) + 1)
-        elif part.endswith("A") and part.startswith("\x1b["):
-            at -= int(part[2:-1])
-        elif part == "\x1b[J":
-            lines[at:] = [""]
-        elif part != "\r":
-            lines[at] += part
-    return lines
 
 
 def signs_gone(text: str) -> bool:
@@ -64,11 +49,12 @@ def test_a_check_that_takes_its_time_is_seen_with_what_it_says_last(slow_check, 
     assert "compiling" not in "".join(screen(text))
 
 
-@pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_THREAD_ID"])
-def test_an_agent_at_a_terminal_gets_no_turns_of_it(slow_check, on_terminal, mark):
-    terminal = on_terminal("tasks", "complete", "1", "--as", "bob", env={mark: "1"})
-    slow_check.touch()
-    assert "⠋" not in terminal.read_until(lambda _: False)
+@pytest.mark.parametrize(
+    "env", [{"CLAUDECODE": "1"}, {"CODEX_THREAD_ID": "1"}, {"NO_COLOR": "1"}, {"ATM_NO_COLOR": "1"}, {"TERM": "dumb"}]
+)
+def test_neither_an_agent_nor_a_terminal_that_is_to_be_left_plain_gets_turns_of_it(crew, on_terminal, env):
+    terminal = on_terminal("read", "--wait", "1", "--as", "ann", env=env)
+    assert "waiting" not in terminal.read_until(lambda _: False)
 
 
 def test_without_a_terminal_there_is_nothing(crew, slow_check):

@@ -481,3 +481,22 @@ def test_work_that_its_checks_refused_is_saved_and_its_branches_go_with_the_run(
     assert "wrong" in crew("salvage", "show", report["salvage"][0], "--team", "crew", code=None).out
     crew("runs", "clean", report["run"], "--team", "crew", "--yes")
     assert "atm/work/" not in crew.git("branch", "--list")
+
+
+@pytest.mark.parametrize(("words", "shows"), [((), True), (("--display", "none"), False)])
+def test_whoever_starts_a_run_is_a_human_of_the_team_that_it_makes(
+    crew: Crew, plan: Path, words: tuple[str, ...], shows: bool
+) -> None:
+    me = crew("config", "get", "core.identity").out.strip()
+    said = crew("run", "--plan", str(plan), "--runtime", "script", "--team", "new", "--yes", *words).out
+    assert (f"made team new\nyou are in it as {me};" in said) is shows
+    kinds_of = {one["name"]: one["kind"] for one in crew("teams", "show", "new", "--json").json["members"]}
+    assert kinds_of[me] == "human"
+    assert crew.atm.inbox(me, "new").exists()
+
+
+def test_a_run_in_a_team_that_is_there_enters_nobody(crew: Crew, plan: Path) -> None:
+    before = {one["name"] for one in crew("members", "--team", "crew", "--json").json["members"]}
+    run(crew, plan)
+    after = {one["name"] for one in crew("members", "--team", "crew", "--json").json["members"]}
+    assert after - before == {"a1", "a2"}

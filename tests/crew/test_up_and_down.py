@@ -533,3 +533,15 @@ def test_saved_work_is_dropped_by_people_alone(crew: Crew) -> None:
     assert "only a person may drop saved work" in crew.task("2")["error"]
     crew("down")
     assert len(crew("salvage", "list", "--json").json["items"]) >= 1
+
+
+def test_a_script_has_read_what_says_that_a_task_is_its_own_and_nothing_else(crew: Crew) -> None:
+    crew("up", "script:ann")
+    crew("tasks", "add", "Write it", "--run", "echo two > b.txt", "--owner", "ann")
+    crew.is_done("1")
+    crew("send", "ann", "are you there?")
+    inbox = crew.atm.inbox("ann")
+    crew.eventually(lambda: [row["read"] for row in json.loads(inbox.read_text())] == [True, False])
+    crew("down")
+    status = crew("status", "--json").json
+    assert next(one["unread"] for one in status["members"] if one["name"] == "ann") == 1

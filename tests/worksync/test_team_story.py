@@ -60,7 +60,7 @@ def test_a_team_of_four_is_told_once_reports_in_four_ways_and_finishes(alone: Cr
     until(lambda: any(TOLD in row["text"] for row in ann.rows("context")), why=ann.rows)
     until(lambda: alone.is_idle("ann") and alone.is_idle("tom"))
 
-    assert "Accepted: still_working" in run_script(alone, "bob")
+    assert "Accepted: still working" in run_script(alone, "bob")
     mia.shake_hands()
     block = mia.call("task_briefing")["structuredContent"]["workSync"]
     said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}

@@ -11,12 +11,16 @@ from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
 from atm.domain.errors import AtmError
+from atm.domain.mail.messages import ASSIGNMENT
 from atm.domain.work_errors import NotTrusted
+from atm.formats.mail.typed_message import type_of
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
 from atm.services.crew.finishing import DoesNotJoin, finish, former_work, give_up, start_of
 from atm.services.crew.reaping import worktree_of
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.surfacing import unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ def work(host: Host) -> None:
     """Until it is asked to end."""
     looks = 0
     while not host.heed():
+        _read_assignments(host)
         task = _next_task(host)
         if task is not None:
             looks = 0
@@ -43,7 +48,18 @@ def work(host: Host) -> None:
         host.rest()
         host.wait(min(pause_after(looks), GIVEN_WITHIN) if host.record.run else pause_after(looks))
         looks += 1
+    _read_assignments(host)
     host.say_goodbye()
+
+
+def _read_assignments(host: Host) -> None:
+    """It goes by the board. The letters that say the same are done with, or they would wait for it for good."""
+    room, record = host.crew.room, host.record
+    try:
+        if any(type_of(letter) == ASSIGNMENT for letter in unread_for(room, record.team, record.member)):
+            take(room, record.team, record.member, Filter(types=[ASSIGNMENT]))
+    except AtmError as error:
+        host.machine.log(f"its mail: {error}")
 
 
 def _next_task(host: Host) -> Task | None:

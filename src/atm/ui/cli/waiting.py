@@ -29,8 +29,8 @@ TAIL = 2
 class Spinner:
     """
     A line on a terminal that says what is waited for, and for how long; below it the end of what a check says that runs
-    meanwhile. It goes when the wait is over. Elsewhere nothing, or one plain line; nothing to an agent at a terminal,
-    which would read every turn of it.
+    meanwhile. It goes when the wait is over. Elsewhere nothing, or one plain line; nothing on a terminal that is to be
+    left plain, nor to an agent at one, which would read every turn of it.
 
     It is drawn by a thread of its own: whoever waits is inside of something that knows nothing of it.
     """
@@ -38,7 +38,9 @@ class Spinner:
     def __init__(self, session: Session, what: str, *, otherwise: str = "") -> None:
         self.what = one_line(what)
         self._otherwise = otherwise
-        is_seen = sys.stderr.isatty() and session.environment.get("TERM") != "dumb"
+        said = session.environment
+        is_plain = said.get("TERM") == "dumb" or said.get("NO_COLOR") or said.get("ATM_NO_COLOR")
+        is_seen = sys.stderr.isatty() and not is_plain
         self._live = is_seen and not session.as_json and not session.is_of_an_agent
         self._began = time.monotonic()
         self._over = threading.Event()

@@ -55,6 +55,7 @@ def _one(sent: Posted) -> dict[str, object]:
 
 
 def _words(copies: list[Posted], message_id: str) -> str:
+    from atm.ui.views.board.looks import spelled
     from atm.ui.views.tables import table
 
     def detail(sent: Posted) -> str:
@@ -62,7 +63,7 @@ def _words(copies: list[Posted], message_id: str) -> str:
         queued = INBOX_FULL if sent.reason == INBOX_FULL else sent.spool_path
         return str(error) if error else queued or (f"seq {sent.seq}" if sent.seq else "not in the ledger")
 
-    rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
+    rows = [[sent.agent, spelled(sent.outcome), detail(sent)] for sent in copies]
     counts = _counts(copies)
     summed = (
         f"  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, "

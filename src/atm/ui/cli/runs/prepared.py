@@ -10,12 +10,14 @@ from atm.domain.board.schedule import edges_on
 from atm.domain.crew.refs import result_branch
 from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
+from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import BadTask
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.adding import read_text
 from atm.ui.cli.crew.wishes import check_may_start, crew_in
+from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.waiting import Spinner
 from atm.wiring.runs import build_runroom
@@ -41,6 +43,8 @@ class Prepared:
     desk: Runroom
     team: str
     is_new_team: bool
+    is_quiet: bool
+    """Is only the end said?"""
     folder: str
     repository: Repository
     base: str
@@ -94,6 +98,7 @@ def prepare(args: Args, session: Session) -> Prepared:
         desk=desk,
         team=team,
         is_new_team=is_new,
+        is_quiet=session.as_json or args.text("display") == "none",
         folder=folder,
         repository=repository,
         base=base,
@@ -193,3 +198,6 @@ def make_team(session: Session, made: Prepared) -> None:
 
         create_team(session.room, made.team, lead=LEAD)
         made.is_new_team = False
+        person = enrol_person(session, made.team)
+        if person is not None and not made.is_quiet:
+            session.print("\n".join(map(one_line, [f"made team {made.team}", *person.in_words])))

@@ -22,6 +22,7 @@ from atm.services.worksync.rounds import run_round
 from atm.ui.cli.worksync.showing import local_clock, member_named
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.verbs.verb import number_of
+from atm.ui.views.board.looks import spelled
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _in_words(answer: dict[str, Plain], team: str, me: str) -> str:
         return "Noted: no daemon runs, and the next one judges it. Go on with your work."
     until = from_iso(str(answer.get("leaseExpiresAt") or ""))
     waits = f"; atm waits until {local_clock(until)}" if until is not None else ""
-    return f"Accepted: {answer['state']}{waits}."
+    return f"Accepted: {spelled(str(answer['state']))}{waits}."
 
 
 def nudge(args: Args, session: Session) -> int:

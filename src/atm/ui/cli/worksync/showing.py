@@ -15,6 +15,7 @@ from atm.services.worksync.nudges import readiness
 from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.views.ages import ago
+from atm.ui.views.board.looks import spelled
 from atm.ui.views.style import terminal_columns
 from atm.ui.views.tables import table
 
@@ -179,7 +180,8 @@ def _diagnosis_lines(found: View, known: dict[str, Plain], syncroom: SyncRoom, t
             for one in found.status.transitions[-5:]
         ]
         lines += [
-            f"  {ago(now - one.last_at)}: reported {one.state}, {'accepted' if one.accepted else one.reason}"
+            f"  {ago(now - one.last_at)}: reported {spelled(one.state)}, "
+            f"{'accepted' if one.accepted else spelled(one.reason)}"
             for one in found.status.reports[-5:]
         ]
     mine = [one for one in outbox(syncroom, team.name) if same_name(one.member, found.member)]
