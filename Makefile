@@ -11,12 +11,13 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants browser pictures lock clean
+.PHONY: help demo test bare busy lab check lint types architecture readme bench chaos mutants browser pictures lock clean
 
 help:
 	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
 	@echo "make test    the tests"
 	@echo "make bare    the tests that touch optional programs (tmux, ps, node, ...), with all of them hidden"
+	@echo "make busy    the tests as on a bare and busy machine, three times in a row: two hours"
 	@echo "make lab     the vendors' real programs (Claude Code, Codex, Gemini CLI, OpenCode) as a team, with scripted models"
 	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
@@ -60,6 +61,10 @@ test: $(READY) $(NODE_READY)
 # The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.
 bare: $(READY) $(NODE_READY)
 	@ATM_BARE=1 $(BIN)/python -m pytest -n $(JOBS) -m optional
+
+RUNS ?= 3
+busy: $(READY)
+	@$(BIN)/python -m tests.busy $(RUNS)
 
 # Installs pinned versions from npm into a cache folder (LATEST=1: the newest), runs them without network or account, and
 # writes what each model saw, and when, to $(EVIDENCE). LAB picks tests.

@@ -18,8 +18,9 @@ from tests.proving import proves
 from atm.domain.board.acceptance import Ran
 from atm.domain.board.dependencies import Board
 from atm.domain.board.tasks import Change, Stamp, Task
-from atm.domain.errors import AtmError, NoSuchTask, NotAllowed, UnreadableFile
+from atm.domain.errors import AtmError, NotAllowed, UnreadableFile
 from atm.domain.team.liveness import Beat
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.board.task import new_task
 from atm.formats.files.layout import Layout
 from atm.ports.board.programs import Programs

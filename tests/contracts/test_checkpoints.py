@@ -9,7 +9,8 @@ import pytest
 from tests.crew.repositories import alone, git
 from tests.in_memory import in_memory
 
-from atm.domain.errors import BadName, GitTrouble
+from atm.domain.errors import BadName
+from atm.domain.work_errors import GitTrouble
 from atm.ports.sessions.checkpoints import CheckpointCommit, GitCheckpoints
 from atm.system.sessions.git_checkpoints import CheckpointBranches
 from atm.testing.sessions import MemoryCheckpoints

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.errors import AtmError, RunActive
+from atm.domain.errors import AtmError
 from atm.domain.runs.limits import Limits
 from atm.domain.runs.memory import CLAIMED, STARTED, RunEvent
 from atm.domain.runs.orders import AgentSeat, RunOrder, RunRules
+from atm.domain.work_errors import RunActive
 from atm.ports.runs import Runs
 from atm.system.files.disk import RealDisk
 from atm.system.runs import RunFiles

@@ -6,8 +6,8 @@ import pytest
 from tests.proving import proves
 
 from atm.domain.errors import InboxFull, NoSuchTeam, TeamNotOurs
+from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.mail.quotas import Allowance, Quota
-from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member, Team
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.spool_entry import SpoolEntry

@@ -8,9 +8,10 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import NoSuchBackup, NoSuchTeam, UnreadableFile
+from atm.domain.errors import NoSuchTeam, UnreadableFile
 from atm.domain.team.agent_processes import ProcessOwner, program_in
 from atm.domain.team.liveness import Beat
+from atm.domain.work_errors import NoSuchBackup
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import decode_object
 from atm.formats.team.lead_fields import away_mark

@@ -23,8 +23,9 @@ import pytest
 from tests.optional import needs
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, FileBusy, NoSuchTask
+from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team.team import Member
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board

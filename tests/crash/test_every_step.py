@@ -19,7 +19,7 @@ from tests.crash.conftest import Left, copied_or, made_by
 from tests.proving import proves
 
 from atm.domain.errors import AtmError
-from atm.domain.mail.retention import RetentionPolicy
+from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.formats.mail.inbox import only
 from atm.services.mail.conversations import acknowledge

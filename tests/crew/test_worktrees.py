@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from tests.crew.repositories import Bench, Users, alone, git, new_repository
 
-from atm.domain.errors import BadName, DiskError, ForeignFile, GitTrouble, RequestError
+from atm.domain.errors import BadName, DiskError, RequestError
+from atm.domain.work_errors import ForeignFile, GitTrouble
 from atm.ports.crew.worktrees import Worktree
 from atm.system.crew import included
 from atm.system.git import running

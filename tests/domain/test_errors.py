@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.proving import proves
 
-from atm.domain import errors
+from atm.domain import errors, work_errors
 from atm.domain.errors import AtmError, DiskError, RequestError
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "errors"
@@ -20,7 +20,7 @@ def _family(root: type[AtmError]) -> list[type[AtmError]]:
     return [root, *(error for child in root.__subclasses__() for error in _family(child))]
 
 
-EVERY = [error for error in _family(AtmError) if error.__module__ == errors.__name__]
+EVERY = [error for error in _family(AtmError) if error.__module__ in (errors.__name__, work_errors.__name__)]
 
 
 @proves("R001-8.2-01")
@@ -69,7 +69,7 @@ def test_every_error_belongs_to_one_of_the_two_families():
 
 
 def test_every_public_class_of_the_module_is_in_the_tree():
-    public = {found for _, found in inspect.getmembers(errors, inspect.isclass)}
+    public = {found for one in (errors, work_errors) for _, found in inspect.getmembers(one, inspect.isclass)}
     assert public == set(EVERY)
 
 

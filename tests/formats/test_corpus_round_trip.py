@@ -12,8 +12,7 @@ from atm.domain.mail.inbox_merge import with_rows
 from atm.domain.mail.messages import Message
 from atm.domain.team.team import Member
 from atm.formats.board.task import apply, decode_task
-from atm.formats.files.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
-from atm.formats.files.numbered_lines import last_seq
+from atm.formats.files.json_record import NotJson, RawArray, RawObject, last_seq, to_bytes, to_text
 from atm.formats.mail.inbox import (
     Inbox,
     changed_rows,

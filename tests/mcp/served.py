@@ -10,7 +10,7 @@ import json
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ _numbers = itertools.count(1)
 class Served:
     """The process, its address, and tokens for it."""
 
-    def __init__(self, house: DaemonProcess, **environment: str) -> None:
+    def __init__(self, house: DaemonProcess, command: Sequence[str] = (), **environment: str) -> None:
+        """`command` starts another server than ours, of which the same is true."""
         self.atm: Atm = house.atm
         self.layout = house.layout
         self.team = "crew"
@@ -41,7 +42,7 @@ class Served:
         self._former = 0
         with open(self._errors, "ab") as errors:
             self.process = subprocess.Popen(
-                house.atm.command("mcp", "--http", "--port", "0", "--json"),
+                command or house.atm.command("mcp", "--http", "--port", "0", "--json"),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -127,7 +127,7 @@ def test_rows_that_are_too_large_are_counted_in_the_same_look(ask, counts, layou
     row = {"from": "bob", "text": "x" * LARGEST_ROW, "timestamp": "2026-08-27T10:15:30.123Z", "read": False}
     Path(layout.inbox("crew", "ann")).write_text(json.dumps([row]))
     said = ask("mail_read")
-    assert (said["messages"], "too large to show: 1 unread message;" in said["hint"]) == ([], True)
+    assert (said["messages"], "1 unread message is too large" in said["hint"]) == ([], True)
     assert counts["inbox, the unread"] == 1
 
 

@@ -421,9 +421,13 @@ def own() -> Iterator[Bench]:
 
 
 def comes(bench: Bench, eventually: Any) -> None:
-    """A daemon, which the pump finds."""
+    """A daemon, which the pump finds: its line is there, and the pump is told so a moment later."""
     bench.is_own, bench.may_reach = False, True
     eventually(lambda: len(bench.lines) == 2)
+
+
+def leaves_the_own(bench: Bench) -> None:
+    assert bench.lines[0].recv(1) == b"", "the server in this process is left"
 
 
 def test_it_moves_to_a_daemon_that_comes_and_tells_it_what_the_agent_said_at_the_beginning(own, eventually):
@@ -433,7 +437,7 @@ def test_it_moves_to_a_daemon_that_comes_and_tells_it_what_the_agent_said_at_the
     assert [own.hear()["id"], own.hear()["id"]] == [0, "s"]
     comes(own, eventually)
     own.reaches_daemon(INITIALIZE + INITIALIZED + FOLLOW)
-    assert own.lines[0].recv(1) == b"", "the server in this process is left"
+    leaves_the_own(own)
     own.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n{"jsonrpc":"2.0","id":"s","result":{}}\n')
     own.say(CALL)
     own.reaches_daemon(CALL)
@@ -448,7 +452,7 @@ def test_what_is_under_way_is_answered_where_it_was_asked(own, eventually):
     comes(own, eventually)
     own.lines[0].sendall(b'{"jsonrpc":"2.0","id":2,"result":"of its own"}\n')
     assert own.hear()["result"] == "of its own"
-    assert own.lines[0].recv(1) == b""
+    leaves_the_own(own)
     own.say(CALL)
     own.reaches_daemon(CALL)
 
@@ -468,6 +472,7 @@ def test_a_daemon_that_goes_before_it_is_told_anything_loses_nothing(own, eventu
     own.lines[1].close()
     own.lines[0].sendall(b'{"jsonrpc":"2.0","id":2,"result":1}\n')
     assert own.hear()["result"] == 1
+    leaves_the_own(own)
     own.say(CALL)
     eventually(lambda: len(own.lines) == 3)
     own.reaches_daemon(CALL)

@@ -8,9 +8,9 @@ import pytest
 from tests.crew.repositories import alone, git, new_repository
 
 from atm import config
-from atm.domain.errors import GitTrouble
 from atm.domain.merges.items import MERGED
 from atm.domain.team.team import Member
+from atm.domain.work_errors import GitTrouble
 from atm.ports.board.workplaces import KeptWork
 from atm.services.board import planning, working
 from atm.services.board.new_tasks import NewTask

@@ -16,8 +16,9 @@ from tests.crew.repositories import git
 from tests.merges.histories import POOL, Edit, History, Job
 from tests.merges.workshop import TEAM, Workshop
 
-from atm.domain.errors import NotTrusted, RequestError
+from atm.domain.errors import RequestError
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
+from atm.domain.work_errors import NotTrusted
 from atm.services.merges.people import begin_queue
 
 HOOKS = (

@@ -294,7 +294,7 @@ def test_topics_import_one_way():
 
 
 def test_the_lower_floors_have_nothing_but_topics_and_the_words_everybody_uses():
-    root = {"errors", "names", "identifiers", "plain", "redaction", "untrusted_text", "machine"}
+    root = {"errors", "work_errors", "names", "identifiers", "plain", "redaction", "untrusted_text", "machine"}
     found = {
         name.split(".")[2]
         for name in NAMES
@@ -357,17 +357,17 @@ SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
         . config config.known wiring wiring.files wiring.mail
-        domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.authority
+        domain domain.trust domain.errors domain.names domain.untrusted_text domain.team
         domain.team.team domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.quotas
-        domain.mail.receipts domain.mail.retention domain.mail.retries
+        domain.mail.receipts domain.mail.lifetimes
         formats formats.files formats.files.file_stamp formats.files.json_record formats.files.layout
-        formats.files.numbered_lines formats.files.settings_text formats.files.times formats.mail formats.mail.inbox
+        formats.files.settings_text formats.files.times formats.mail formats.mail.inbox
         formats.mail.journal formats.mail.protocol_message formats.team formats.team.team_config
         services services.mail services.mail.bookkeeping services.mail.mailroom services.mail.posting
         services.mail.putting_back services.mail.sending services.mail.spooling
         services.roster services.roster.teamroom services.team services.team.registry
         system system.machine system.files system.files.disk system.files.exchange
-        system.files.flock system.files.locking system.files.numbered_log system.files.refusals
+        system.files.locking system.files.numbered_log system.files.refusals
         system.files.rewriting system.files.shared_edit system.files.whole_files
         system.mail system.mail.inbox_edits system.mail.inbox_store system.mail.ledger
         system.mail.spool system.team system.team.team_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.mail.retention import RetentionPolicy
+from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom

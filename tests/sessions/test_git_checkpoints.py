@@ -19,7 +19,8 @@ from tests.crew.repositories import GIT, alone, git, new_repository
 from tests.in_memory import in_memory
 
 from atm.domain.crew.refs import checkpoint_branch
-from atm.domain.errors import AtmError, GitTrouble, WriteRefused
+from atm.domain.errors import AtmError, WriteRefused
+from atm.domain.work_errors import GitTrouble
 from atm.system.git import asking, running
 from atm.system.machine import RealClock
 from atm.system.sessions.git_checkpoints import CheckpointBranches

@@ -14,7 +14,7 @@ from tests.proving import proves
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.events import TeamEvent
-from atm.domain.mail.retries import LONGEST_WAIT
+from atm.domain.mail.lifetimes import LONGEST_WAIT
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member

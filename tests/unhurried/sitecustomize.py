@@ -17,7 +17,7 @@ LONG = 25.0
 """Seconds; less than a scripted agent gives its hooks, and than a foreign lock is old when it is broken."""
 
 BOUNDS = {
-    "atm.domain.mail.retries": ["SEND_WITHIN", "UPKEEP_WITHIN"],
+    "atm.domain.mail.lifetimes": ["SEND_WITHIN", "UPKEEP_WITHIN"],
     "atm.services.delivery.pane_delivery": ["LOOK_FOR"],
     "atm.services.mail.reading": ["TURN_PATIENCE"],
     "atm.system.setup.claude_code": ["LONGEST_ANSWER"],

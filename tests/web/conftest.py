@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.conftest import Atm
@@ -14,9 +16,11 @@ __all__ = ["house"]
 pytest.importorskip("starlette", reason="needs the extra web")
 
 
-@pytest.fixture
-def crew(atm: Atm) -> Atm:
-    """ann asks a person, bob works, kite rests; #2 waits for #1."""
+@pytest.fixture(scope="session")
+def crew_on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that each test has a copy of: eleven commands are told once."""
+    folder = tmp_path_factory.mktemp("crew")
+    atm = Atm(folder / "home", folder)
     atm.environment |= {"ATM_DAEMON_AUTOSTART": "0"}
     atm("teams", "create", "crew", env={"ATM_IDENTITY": "human"})  # without whoever makes it
     for name in ("ann", "bob", "kite"):
@@ -27,6 +31,14 @@ def crew(atm: Atm) -> Atm:
     atm("tasks", "claim", "1", "--as", "bob")
     atm("tasks", "clarify", "3", "--needs", "user", "--question", "which colour?", "--as", "ann")
     atm("send", "bob", "please look at the parser", "--from", "ann")
+    return atm.home
+
+
+@pytest.fixture
+def crew(atm: Atm, crew_on_disk: Path) -> Atm:
+    """ann asks a person, bob works, kite rests; #2 waits for #1."""
+    atm.environment |= {"ATM_DAEMON_AUTOSTART": "0"}
+    shutil.copytree(crew_on_disk, atm.home, dirs_exist_ok=True)
     return atm
 
 

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.web.served import Browser
 
-from atm.domain.errors import DaemonTrouble, UsageError
+from atm.domain.errors import UsageError
+from atm.domain.work_errors import DaemonTrouble
 from atm.services.team.standing import record_named
 from atm.system.daemon.client import ask
 from atm.ui.cli.arguments import parse

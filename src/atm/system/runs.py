@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 
-from atm.domain.errors import FileBusy, RunActive
+from atm.domain.errors import FileBusy
 from atm.domain.names import is_safe_name
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import RunActive
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.runs.event_line import decode_events, encode_event
 from atm.formats.runs.order_file import decode_order, encode_order

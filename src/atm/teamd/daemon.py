@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atm import __version__
-from atm.domain.errors import DaemonRunning
 from atm.domain.events import SETTINGS_RELOADED, TeamEvent
+from atm.domain.work_errors import DaemonRunning
 from atm.formats.daemon.control_line import BadLine
 from atm.formats.files.times import to_iso
 from atm.services.events import TeamEvents

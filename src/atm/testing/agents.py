@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.crew.marks import VARIABLE, RunningProcess
 from atm.domain.crew.runtimes import KNOWN
-from atm.domain.errors import FileBusy, SpawnFailed
+from atm.domain.errors import FileBusy
+from atm.domain.work_errors import SpawnFailed
 from atm.ports.crew.agents import Started
 from atm.services.crew.crewroom import CrewPolicy, Crewroom
 from atm.testing.crew import MemoryWorktrees

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from atm.domain.board.acceptance import Ran
 from atm.domain.board.dependencies import Board
 from atm.domain.board.tasks import Card, Change, Task
-from atm.domain.errors import FileBusy, NoSuchTask, UnreadableFile
+from atm.domain.errors import FileBusy, UnreadableFile
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.board.task import apply, decode_task
 from atm.formats.board.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
 from atm.formats.files.json_record import NotJson, to_bytes

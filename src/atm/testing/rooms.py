@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.mail.retention import RetentionPolicy
+from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.ports.board.workplaces import AgentPlaces
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom

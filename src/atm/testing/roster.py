@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import DamagedBackup, NoSuchBackup, NoSuchTeam, UnreadableFile
+from atm.domain.errors import NoSuchTeam, UnreadableFile
+from atm.domain.work_errors import DamagedBackup, NoSuchBackup
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from copy import deepcopy
 
 from atm.domain.approvals.policy import Policy, PolicyLayer
-from atm.domain.errors import FileBusy, GitTrouble, RunActive, UnreadableFile
+from atm.domain.errors import FileBusy, UnreadableFile
 from atm.domain.merges.items import MERGE, REBASE
+from atm.domain.work_errors import GitTrouble, RunActive
 from atm.formats.merges.queue_file import decode_queue, encode_queue
 from atm.formats.runs.event_line import decode_events, encode_event
 from atm.formats.runs.order_file import decode_order, encode_order

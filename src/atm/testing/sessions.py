@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from atm.domain.board.acceptance import Ran
 from atm.domain.crew.refs import checkpoint_branch
-from atm.domain.errors import AtmError, GitTrouble
+from atm.domain.errors import AtmError
 from atm.domain.sessions.policy import SessionPolicy
+from atm.domain.work_errors import GitTrouble
 from atm.ports.files.clock import Clock
 from atm.ports.sessions.checkpoints import CheckpointCommit
 from atm.ports.sessions.surroundings import FactSource, TreeStatus

@@ -12,7 +12,7 @@ import sys
 
 from atm.domain.delivery.moments import CLAUDE, CODEX, MAIL, START
 from atm.domain.errors import AtmError
-from atm.domain.team.authority import is_human
+from atm.domain.team.team import is_human
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
 from atm.formats.delivery.hook_call import parse_call
 from atm.formats.mail.inbox import EMPTY

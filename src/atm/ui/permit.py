@@ -16,7 +16,7 @@ from atm.domain.approvals.policy import DENY
 from atm.domain.crew.marks import HOST_ASKS
 from atm.domain.delivery.moments import CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.domain.errors import AtmError
-from atm.domain.team.authority import is_human
+from atm.domain.team.team import is_human
 from atm.formats.approvals.tool_calls import read_tool_call
 from atm.formats.delivery.hook_call import parse_call
 from atm.formats.delivery.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission

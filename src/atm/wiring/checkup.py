@@ -28,7 +28,7 @@ def build_files_around(layout: Layout, environment: Mapping[str, str]) -> FilesA
 
 def look_at_daemon(layout: Layout) -> DaemonSeen:
     """Whether one runs for this home, and what it says of itself."""
-    from atm.domain.errors import DaemonTrouble
+    from atm.domain.work_errors import DaemonTrouble
     from atm.ports.checkup import DaemonSeen
     from atm.system.daemon.client import ask
     from atm.system.daemon.seat import find_running

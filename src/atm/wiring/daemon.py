@@ -78,7 +78,7 @@ def judge_report(
     layout: Layout, team: str, arguments: Mapping[str, Plain], trusted: Trusted
 ) -> dict[str, Plain] | None:
     """The daemon's verdict on a member's report; None if it cannot be had, and the report must be noted instead."""
-    from atm.domain.errors import DaemonTrouble
+    from atm.domain.work_errors import DaemonTrouble
 
     knows: dict[str, Plain] = {"source": trusted.source, "team": trusted.team, "member": trusted.member}
     try:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.mail.lifetimes import MOST_TRIES, RetentionPolicy
 from atm.domain.mail.quotas import Quota
-from atm.domain.mail.retention import RetentionPolicy
-from atm.domain.mail.retries import MOST_TRIES
 from atm.services.mail.mailroom import Troubles
 from atm.services.roster.teamroom import Teamroom
 from atm.system.files.disk import RealDisk

@@ -44,7 +44,7 @@ def watched(layout: Layout, team: str) -> list[str]:
 
 def daemon_facts(layout: Layout) -> dict[str, Plain]:
     """Whether a daemon runs for this home, and how it and its plugins are."""
-    from atm.domain.errors import DaemonTrouble
+    from atm.domain.work_errors import DaemonTrouble
     from atm.system.daemon.client import ask
     from atm.system.daemon.seat import find_running
 

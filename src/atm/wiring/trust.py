@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from atm import config
-from atm.domain.errors import BadSetting, ForeignFile
+from atm.domain.errors import BadSetting
 from atm.domain.plugins.sight import PluginScope, names_in, sight_in_words
 from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
+from atm.domain.work_errors import ForeignFile
 from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_crew
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import REPO_FILES

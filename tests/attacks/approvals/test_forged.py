@@ -18,7 +18,8 @@ from tests.chaos import LONG
 from tests.in_memory import in_memory
 
 from atm.domain.approvals.requests import APPROVED, DENIED, GivenAnswer
-from atm.domain.errors import ApprovalClosed, AtmError
+from atm.domain.errors import AtmError
+from atm.domain.work_errors import ApprovalClosed
 from atm.formats.approvals.records import encode_given, encode_request
 from atm.services.approvals.answering import find_approval, give_answer
 from atm.services.approvals.looking import waiting_in
@@ -170,7 +171,7 @@ ANSWERS = """
 import os, sys
 from pathlib import Path
 from tests.attacks.approvals.world import ApprovalWorld
-from atm.domain.errors import ApprovalClosed
+from atm.domain.work_errors import ApprovalClosed
 from atm.services.approvals.answering import find_approval, give_answer
 world = ApprovalWorld(Path(sys.argv[1]))
 one = find_approval(world.room, ["crew"], sys.argv[2])

@@ -25,7 +25,7 @@ from tests.proving import proves
 from atm.formats.files.times import from_iso
 from atm.system.daemon.client import stop
 from atm.system.daemon.seat import RunningDaemon, Seat, find_running, take_seat
-from atm.system.files import flock
+from atm.system.files import disk
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="unix sockets and POSIX signals"),
@@ -547,4 +547,4 @@ def test_whoever_started_it_leaves_it_neither_a_locked_file_nor_an_open_pipe(cre
     assert out
     eventually(lambda: find_running(layout) is not None, SECONDS)
     with open(f"{layout.daemon}/lock", "rb+") as file:
-        assert not flock.try_lock(file.fileno())
+        assert not disk.try_lock(file.fileno())

@@ -72,6 +72,11 @@ def test_idle_noise_and_unknown_rows_are_collapsed_into_one_line_each(crew, writ
     assert "ann: 2 rows are not messages" in out
 
 
+def test_one_idle_notice_is_one(crew, write_rows, foreign_row):
+    write_rows("ann", foreign_row(IDLE))
+    assert "ann: 1 idle notice, not counted as unread" in crew("inbox").out
+
+
 def test_an_idle_notice_does_not_count_as_the_latest_word(crew, write_rows, foreign_row):
     now = time.time()
     write_rows("ann", foreign_row("work", at=now - 7300), foreign_row(IDLE, at=now))

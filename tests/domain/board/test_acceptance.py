@@ -19,7 +19,7 @@ from atm.domain.board.acceptance import (
     said_by,
     why_not,
 )
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 
 
 @pytest.mark.parametrize(

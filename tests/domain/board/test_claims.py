@@ -11,7 +11,8 @@ from atm.domain.board import claims
 from atm.domain.board.claims import check_claimant, choose, may_claim, why_nothing
 from atm.domain.board.dependencies import Board
 from atm.domain.board.tasks import PRIORITIES, STATUSES, Card, Change, Stamp
-from atm.domain.errors import NotAllowed, NotClaimant, TaskClosed
+from atm.domain.errors import NotAllowed
+from atm.domain.work_errors import NotClaimant, TaskClosed
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes
 

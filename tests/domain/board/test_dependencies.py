@@ -13,7 +13,7 @@ from tests.proving import proves
 
 from atm.domain.board.dependencies import Board, check_new_edges, find_circle
 from atm.domain.board.tasks import Card, task_id
-from atm.domain.errors import BadTask, DependencyCycle, NoSuchTask
+from atm.domain.work_errors import BadTask, DependencyCycle, NoSuchTask
 
 
 def card(number: int, *needs: int, status: str = "pending", **fields: object) -> Card:

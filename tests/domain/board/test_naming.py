@@ -7,7 +7,7 @@ import pytest
 from atm.domain.board.dependencies import Board
 from atm.domain.board.naming import meant_task
 from atm.domain.board.tasks import Card
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 
 BOARD = Board(
     {

@@ -8,7 +8,7 @@ from tests.proving import proves
 from atm.domain.board import plans
 from atm.domain.board.plans import MOST_REVISIONS
 from atm.domain.board.tasks import Card, Change, Stamp, Task
-from atm.domain.errors import PlanRefused, TaskClosed
+from atm.domain.work_errors import PlanRefused, TaskClosed
 from atm.formats.board.task import apply, decode_task
 
 

@@ -12,7 +12,7 @@ from tests.proving import proves
 from atm.domain.board import reviews
 from atm.domain.board.reviews import current_cycle, current_reviewer
 from atm.domain.board.tasks import Card, Change, Stamp, Task
-from atm.domain.errors import ReviewRefused
+from atm.domain.work_errors import ReviewRefused
 from atm.formats.board.task import apply, decode_task
 from atm.formats.files.json_record import to_bytes
 

@@ -24,8 +24,8 @@ from atm.domain.board.tasks import (
     task_id,
     urgency,
 )
-from atm.domain.errors import BadTask
 from atm.domain.plain import dicts_in
+from atm.domain.work_errors import BadTask
 
 
 def test_a_card_gives_its_values_in_the_order_in_which_it_takes_them():

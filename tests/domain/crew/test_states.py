@@ -19,7 +19,7 @@ from atm.domain.crew.states import (
     check_move,
     pause_after,
 )
-from atm.domain.errors import BadMove
+from atm.domain.work_errors import BadMove
 
 
 @proves("R004-gap-p0-02")

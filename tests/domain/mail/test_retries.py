@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proving import proves
 
-from atm.domain.mail.retries import LONGEST_WAIT, MOST_TRIES, is_exhausted, wait_after
+from atm.domain.mail.lifetimes import LONGEST_WAIT, MOST_TRIES, is_exhausted, wait_after
 
 
 @pytest.mark.parametrize(

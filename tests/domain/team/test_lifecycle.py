@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import BadMove
 from atm.domain.team.lifecycle import (
     ACTIVE,
     COMPLETE,
@@ -20,6 +19,7 @@ from atm.domain.team.lifecycle import (
     may_move,
     way_to,
 )
+from atm.domain.work_errors import BadMove
 
 ALLOWED = {
     (INIT, PENDING),

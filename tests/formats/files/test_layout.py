@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.proving import proves
 
-from atm.formats.files.layout import Layout, inbox_owner
+from atm.formats.files.layout import Layout, inbox_owner, mark_of
 
 LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
 
@@ -91,3 +95,8 @@ def test_a_name_that_only_contains_session_is_ours():
 )
 def test_only_inboxes_have_an_owner(file_name, owner):
     assert inbox_owner(file_name) == owner
+
+
+@given(st.binary(max_size=300))
+def test_the_mark_of_a_path_is_the_one_that_zlib_would_make(path):
+    assert mark_of(path) == f"{zlib.crc32(path):08x}{zlib.adler32(path):08x}", "older versions hold locks of that name"

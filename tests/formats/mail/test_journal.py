@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.proving import proves
 
 from atm.domain.mail.messages import Message
-from atm.formats.files.numbered_lines import last_seq
+from atm.formats.files.json_record import last_seq
 from atm.formats.mail.inbox import encode_row
 from atm.formats.mail.journal import (
     MESSAGE,

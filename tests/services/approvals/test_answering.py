@@ -6,8 +6,9 @@ import pytest
 from tests.services.approvals.stage import LEAD, ApprovalStage, rule
 
 from atm.domain.approvals.requests import APPROVED, DENIED
-from atm.domain.errors import ApprovalClosed, NoSuchApproval, NotAllowed, RequestError
+from atm.domain.errors import NotAllowed, RequestError
 from atm.domain.team.agent_processes import ProcessOwner
+from atm.domain.work_errors import ApprovalClosed, NoSuchApproval
 from atm.services.approvals.answering import find_approval, give_answer
 
 TO_LEAD = rule("ask-lead", command="make *")

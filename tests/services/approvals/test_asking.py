@@ -7,7 +7,8 @@ from tests.services.approvals.stage import LEAD, ApprovalStage, rule
 
 from atm.domain.approvals.policy import Policy, PolicyLayer, Rule
 from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, WAITING
-from atm.domain.errors import ApprovalClosed, AtmError
+from atm.domain.errors import AtmError
+from atm.domain.work_errors import ApprovalClosed
 from atm.services.approvals.answering import give_answer
 from atm.services.approvals.approvalroom import fresh
 from atm.services.approvals.asking import await_answer, cancel, leave, use

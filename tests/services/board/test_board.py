@@ -15,18 +15,15 @@ from tests.proving import proves
 from atm.domain.board import claims
 from atm.domain.board.acceptance import Ran
 from atm.domain.board.tasks import MOST_COMMENTS, Task
-from atm.domain.errors import (
-    AtmError,
+from atm.domain.errors import AtmError, NotAllowed, TeamCompleted
+from atm.domain.team.team import Member, is_boss
+from atm.domain.work_errors import (
     BadTask,
     ChecksFailed,
     NoSuchTask,
-    NotAllowed,
     NotClaimant,
     TaskClosed,
-    TeamCompleted,
 )
-from atm.domain.team.authority import is_boss
-from atm.domain.team.team import Member
 from atm.services.board import leaving, planning, reviews
 from atm.services.board import working as board
 from atm.services.board.boardroom import list_name

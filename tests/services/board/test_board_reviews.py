@@ -8,8 +8,15 @@ import pytest
 from tests.proving import proves
 
 from atm.domain.board.tasks import Task
-from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRefused, ReviewRefused, TaskClosed
+from atm.domain.errors import BadName, NotAllowed
 from atm.domain.team.team import Member
+from atm.domain.work_errors import (
+    BadTask,
+    NotClaimant,
+    PlanRefused,
+    ReviewRefused,
+    TaskClosed,
+)
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.new_tasks import NewTask

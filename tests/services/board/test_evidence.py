@@ -9,9 +9,10 @@ from tests.proving import proves
 
 from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check, describe
 from atm.domain.board.tasks import Task
-from atm.domain.errors import AtmError, ChecksFailed
+from atm.domain.errors import AtmError
 from atm.domain.plain import dicts_in
 from atm.domain.team.team import Member
+from atm.domain.work_errors import ChecksFailed
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.boardroom import working_folder

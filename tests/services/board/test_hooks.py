@@ -9,8 +9,8 @@ import pytest
 from tests.proving import proves
 
 from atm.domain.board.acceptance import Ran
-from atm.domain.errors import HookBlocked
 from atm.domain.team.team import Member
+from atm.domain.work_errors import HookBlocked
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.hooks import KEPT, HookVerdict, check_not_blocked, run_hooks

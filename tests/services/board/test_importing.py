@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from atm.domain.board.acceptance import COMMAND, RUN, Ran, check
-from atm.domain.errors import DependencyCycle, HookBlocked, NotAllowed
-from atm.domain.team.authority import HUMAN
-from atm.domain.team.team import Member
+from atm.domain.errors import NotAllowed
+from atm.domain.team.team import HUMAN, Member
+from atm.domain.work_errors import DependencyCycle, HookBlocked
 from atm.formats.board.plan_ticks import ticked
 from atm.formats.board.task_import import read_plan
 from atm.services.board import planning

@@ -6,7 +6,7 @@ import pytest
 
 from atm.domain.board.dependencies import Board
 from atm.domain.board.tasks import Card
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 from atm.formats.board.task_import import read_plan
 from atm.services.board.new_tasks import NewTask, check_runtimes, meant_tasks, wishes_of
 

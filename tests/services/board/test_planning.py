@@ -10,18 +10,16 @@ from tests.chaos import LONG
 from tests.proving import proves
 
 from atm.domain.board.acceptance import Ran
-from atm.domain.errors import (
-    AtmError,
-    BadName,
+from atm.domain.errors import AtmError, BadName, TeamCompleted
+from atm.domain.team.team import Member
+from atm.domain.work_errors import (
     BadTask,
     DependencyCycle,
     HookBlocked,
     NoSuchTask,
     NotClaimant,
     TaskClosed,
-    TeamCompleted,
 )
-from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.new_tasks import NewTask

@@ -9,9 +9,14 @@ from tests.proving import proves
 
 from atm.domain.crew.marks import read_mark
 from atm.domain.crew.states import READY
-from atm.domain.errors import MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
 from atm.domain.mail.message_types import is_yes
 from atm.domain.team.team import Member
+from atm.domain.work_errors import (
+    MemberInUse,
+    RuntimeMissing,
+    SpawnFailed,
+    TeamStopped,
+)
 from atm.formats.mail.typed_message import typed
 from atm.services.crew.crewroom import CrewPolicy, Fenced, change
 from atm.services.crew.ending import REQUEST, answer_to_asker, ask_to_end, down, keep, kill, stop

@@ -9,8 +9,7 @@ import pytest
 from atm.domain.board.acceptance import FILE, check
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.states import READY
-from atm.domain.team.authority import HUMAN
-from atm.domain.team.team import Member
+from atm.domain.team.team import HUMAN, Member
 from atm.ports.board.workplaces import KeptWork
 from atm.ports.crew.worktrees import Worktree
 from atm.services.board import planning, reviews, working

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import (
-    AlreadyAnswered,
     BadName,
     FileBusy,
-    MemberInUse,
     NoSuchMember,
     NoSuchMessage,
     TeamNotOurs,
     WriteRefused,
 )
 from atm.domain.team.team import Member
+from atm.domain.work_errors import AlreadyAnswered, MemberInUse
 from atm.formats.mail.inbox import Inbox
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.posting import Draft

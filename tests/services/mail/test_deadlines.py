@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError, FileBusy, UnreadableFile, WriteRefused
-from atm.domain.mail.retries import LAST_EFFORT, SEND_WITHIN, UPKEEP_WITHIN, time_left
+from atm.domain.mail.lifetimes import LAST_EFFORT, SEND_WITHIN, UPKEEP_WITHIN, time_left
 from atm.domain.team.team import Member
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import ATTEMPTS, Draft, compose, deliver

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import InboxFull
+from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.mail.quotas import INBOX_FULL, RESERVE_ROWS, Quota
-from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail import reading

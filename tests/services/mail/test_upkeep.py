@@ -6,8 +6,8 @@ import pytest
 from tests.proving import proves
 
 from atm.domain.errors import FileBusy, NoSuchTeam, UnreadableFile, WriteRefused
+from atm.domain.mail.lifetimes import LONGEST_WAIT
 from atm.domain.mail.receipts import MOST_RESTORES
-from atm.domain.mail.retries import LONGEST_WAIT
 from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
+from atm.domain.errors import RequestError
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
+from atm.domain.work_errors import DamagedBackup, NoSuchBackup
 from atm.formats.board.task import decode_task
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped

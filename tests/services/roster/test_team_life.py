@@ -7,17 +7,15 @@ from tests.proving import proves
 
 from atm.domain.errors import (
     AtmError,
-    BadMove,
-    MemberInUse,
     NoSuchMember,
     NoSuchTeam,
     RequestError,
     TeamCompleted,
-    TeamInUse,
     TeamNotOurs,
 )
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
+from atm.domain.work_errors import BadMove, MemberInUse, TeamInUse
 from atm.formats.mail.inbox import Inbox
 from atm.formats.team.team_config import new_team, with_fields
 from atm.services.mail.conversations import acknowledge, ask

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from atm.domain.errors import FileBusy, TaskClosed
+from atm.domain.errors import FileBusy
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.actions import Give
 from atm.domain.runs.memory import RunMemory
 from atm.domain.runs.orders import AgentSeat, RunOrder
+from atm.domain.work_errors import TaskClosed
 from atm.services.board import working
 from atm.services.runs.performing import Performing
 

@@ -15,7 +15,7 @@ from atm.domain.errors import AtmError
 from atm.domain.runs.limits import Limits
 from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.orders import AgentSeat, RunOrder, RunRules
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.services.board import planning, reviews, working
 from atm.services.board.new_tasks import NewTask
 from atm.services.crew.crewroom import change

@@ -10,9 +10,15 @@ from tests.proving import proves
 from tests.services.sessions.stage import SessionStage
 
 from atm.domain.board.acceptance import Ran
-from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
+from atm.domain.errors import RequestError
 from atm.domain.sessions.consolidation import STEPS
 from atm.domain.sessions.policy import SessionPolicy
+from atm.domain.work_errors import (
+    BadMove,
+    ChecksFailed,
+    ConsolidationRunning,
+    GitTrouble,
+)
 from atm.ports.crew.worktrees import Worktree
 from atm.services.sessions import teammates
 from atm.services.sessions.consolidating import Consolidating, consolidation_of, interrupted_in

@@ -12,10 +12,16 @@ from tests.services.sessions.stage import MINUTE, SessionStage
 
 from atm.domain.board.acceptance import COMMAND, Ran, check
 from atm.domain.crew.states import ERROR, READY
-from atm.domain.errors import ChecksFailed, MemberInUse, NoSuchMember, NotClaimant, TaskClosed, TeamCompleted
+from atm.domain.errors import NoSuchMember, TeamCompleted
 from atm.domain.sessions.policy import SessionPolicy
 from atm.domain.team.agent_processes import owner_in
 from atm.domain.team.team import Member
+from atm.domain.work_errors import (
+    ChecksFailed,
+    MemberInUse,
+    NotClaimant,
+    TaskClosed,
+)
 from atm.services.board import working
 from atm.services.board.leaving import release_silent
 from atm.services.crew.crewroom import change

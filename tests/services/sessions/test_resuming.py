@@ -8,8 +8,9 @@ import pytest
 from tests.proving import proves
 from tests.services.sessions.stage import MINUTE, SessionStage
 
-from atm.domain.errors import LeadPresent, NoSuchTeam, TeamCompleted, TeamNotInitialized, UnreadableFile
+from atm.domain.errors import NoSuchTeam, TeamCompleted, UnreadableFile
 from atm.domain.team.endpoints import Endpoint
+from atm.domain.work_errors import LeadPresent, TeamNotInitialized
 from atm.ports.sessions.surroundings import FactSource
 from atm.services.roster.ending import archive_team
 from atm.services.roster.members import create_team

@@ -7,9 +7,9 @@ from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain import events
-from atm.domain.errors import BadTask
 from atm.domain.events import TeamEvent
 from atm.domain.team.liveness import WORKING
+from atm.domain.work_errors import BadTask
 from atm.domain.worksync.nudges import DELIVERED, RECOVERY_AFTER
 from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, QUIET_SECONDS, THESE, Route, route
 from atm.formats.team.team_config import without_member

@@ -13,8 +13,9 @@ import pytest
 from tests.proving import proves
 
 from atm.domain.board.tasks import MOST_NUMBERS, Change
-from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
+from atm.domain.errors import AtmError, OutsideLink, UnreadableFile
 from atm.domain.team.team import Member
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.board.task import change_to_record
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk

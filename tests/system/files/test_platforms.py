@@ -13,9 +13,9 @@ from tests.proving import proves
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
+from atm.system.files import disk, exchange
 from atm.system.files import disk as disk_module
 from atm.system.files import disk as folder_sync
-from atm.system.files import exchange, flock
 from atm.system.files.disk import RealDisk
 
 
@@ -127,8 +127,8 @@ def test_without_fcntl_the_lock_of_windows_is_used(monkeypatch, tmp_path):
     monkeypatch.setattr(builtins, "__import__", without_fcntl)
     path = str(tmp_path / "lock")
     first, second = os.open(path, os.O_RDWR | os.O_CREAT), os.open(path, os.O_RDWR | os.O_CREAT)
-    assert flock.try_lock(first) is True
-    assert flock.try_lock(second) is False
+    assert disk.try_lock(first) is True
+    assert disk.try_lock(second) is False
     assert os.lseek(first, 0, os.SEEK_CUR) == 0
 
 
@@ -137,10 +137,10 @@ def test_a_flock_is_free_again_when_its_holder_is_gone(tmp_path):
     path = str(tmp_path / "lock")
     first = os.open(path, os.O_RDWR | os.O_CREAT)
     second = os.open(path, os.O_RDWR | os.O_CREAT)
-    assert flock.try_lock(first)
-    assert not flock.try_lock(second)
+    assert disk.try_lock(first)
+    assert not disk.try_lock(second)
     os.close(first)
-    assert flock.try_lock(second)
+    assert disk.try_lock(second)
 
 
 def test_where_folders_cannot_be_synced_nothing_fails(monkeypatch, tmp_path):

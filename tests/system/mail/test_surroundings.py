@@ -14,7 +14,8 @@ import pytest
 from tests.proving import proves
 
 from atm import config
-from atm.domain.errors import FileNotAllowed, UnreadableFile
+from atm.domain.errors import UnreadableFile
+from atm.domain.work_errors import FileNotAllowed
 from atm.services.mail.file_references import References
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Draft

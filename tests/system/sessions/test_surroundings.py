@@ -9,7 +9,7 @@ import pytest
 from tests.crew.repositories import alone, git
 
 from atm.domain.board.acceptance import Ran
-from atm.domain.errors import GitTrouble
+from atm.domain.work_errors import GitTrouble
 from atm.ports.sessions.surroundings import FactSource
 from atm.system.board.programs import RealPrograms
 from atm.system.files.disk import RealDisk

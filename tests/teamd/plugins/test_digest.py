@@ -177,8 +177,8 @@ def test_tasks_silent_members_and_escalations_stand_in_it(tmp_path):
         text = kit.sent[-1].text
         assert "2 pending" in text
         assert "Silent\n  bob for 2 h" in text
-        assert "escalated, for nobody acknowledged it: 1 message" in text
-        assert "given up: 1 message" in text
+        assert "1 message escalated" in text
+        assert "1 message given up" in text
         await next_hour(kit)
         assert "escalated" not in kit.sent[-1].text  # counted for each period
 
@@ -193,7 +193,7 @@ def test_what_was_counted_outlives_a_restart(tmp_path):
 
     async def second(kit: PluginHarness) -> None:
         await next_hour(kit)
-        assert "escalated, for nobody acknowledged it: 1 message" in kit.sent[0].text
+        assert "1 message escalated" in kit.sent[0].text
 
     with_digest(first, tmp_path)
     with_digest(second, tmp_path)

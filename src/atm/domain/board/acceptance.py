@@ -7,7 +7,7 @@ that must be reachable from a branch. What ran, how it ended and the end of what
 
 from __future__ import annotations
 
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from atm.domain.board.tasks import (
     by_urgency,
     urgency,
 )
-from atm.domain.errors import NotAllowed, NotClaimant, TaskClosed
+from atm.domain.errors import NotAllowed
 from atm.domain.names import same_name
+from atm.domain.work_errors import NotClaimant, TaskClosed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from atm.domain.board.tasks import (
     Card,
     task_id,
 )
-from atm.domain.errors import BadTask, DependencyCycle, NoSuchTask
+from atm.domain.work_errors import BadTask, DependencyCycle, NoSuchTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.board.tasks import LONGEST_NUMBER, folded, task_id
-from atm.domain.errors import BadTask
 from atm.domain.names import nearest_name
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

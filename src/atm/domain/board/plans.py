@@ -8,7 +8,7 @@ was rejected. After the last revision the lead decides; nothing proceeds by itse
 from __future__ import annotations
 
 from atm.domain.board.tasks import Change
-from atm.domain.errors import PlanRefused, TaskClosed
+from atm.domain.work_errors import PlanRefused, TaskClosed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ reviews their own work, and where it cannot be proven who reviews, nobody does, 
 from __future__ import annotations
 
 from atm.domain.board.tasks import IN_PROGRESS, REVIEW, Change
-from atm.domain.errors import ReviewRefused
 from atm.domain.names import same_name
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import shell_word
+from atm.domain.work_errors import ReviewRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

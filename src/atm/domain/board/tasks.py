@@ -11,8 +11,8 @@ A `Card` is what the board knows of every task; a `Task` is the whole file. A ru
 
 from __future__ import annotations
 
-from atm.domain.errors import BadTask
 from atm.domain.plain import dicts_in
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

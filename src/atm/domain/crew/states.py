@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadMove
+from atm.domain.work_errors import BadMove
 
 SPAWNING, READY, CLAIMING, WORKING, PLANNING = "spawning", "ready", "claiming", "working", "planning"
 IDLE, SHUTTING_DOWN, STOPPED, ERROR = "idle", "shutting_down", "stopped", "error"

@@ -91,7 +91,7 @@ class Allowance:
 
     @property
     def has_reserve(self) -> bool:
-        from atm.domain.team.authority import is_human  # most sends are covered without it
+        from atm.domain.team.team import is_human  # most sends are covered without it
 
         return self.is_urgent or is_human(self._team, self._sender)
 
@@ -117,7 +117,7 @@ class Allowance:
 
     def _purse_of(self, sender: str) -> str:
         if self._known is None:
-            from atm.domain.team.authority import HUMAN
+            from atm.domain.team.team import HUMAN
 
             self._known = {name.casefold() for name in (*self._team.names, HUMAN, *NOTICES)}
         name = sender.casefold()

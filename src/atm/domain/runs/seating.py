@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadTask
 from atm.domain.runs.orders import AgentSeat, agents_for
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ be *stopped* anywhere before that, and taken up again.
 
 from __future__ import annotations
 
-from atm.domain.errors import BadMove
+from atm.domain.work_errors import BadMove
 
 INIT, PENDING, ACTIVE = "init", "pending", "active"
 CONSOLIDATING, COMPLETE, STOPPED = "consolidating", "complete", "stopped"

@@ -22,7 +22,8 @@ CLAUDE_BACKENDS = ("claude", "claude-code", "in-process", "iterm2")
 
 
 AGENT, HUMAN, SYNTHETIC = "agent", "human", "synthetic"
-"""Kinds of members. Only agents leave heartbeats; synthetic ones are played by a plugin."""
+"""Kinds of members. Only agents leave heartbeats; synthetic ones are played by a plugin. `human` is also who asks when
+no name is given: a person at a terminal."""
 
 DEFAULT_TYPE = "general-purpose"
 
@@ -207,3 +208,14 @@ def nobody_polls_for(team: Team, name: str) -> bool:
 def claude_reads_inbox(member: Member | None, in_claudes_team: bool) -> bool:
     """Does Claude Code itself take rows out of this member's inbox?"""
     return in_claudes_team or (member is not None and member.backend in CLAUDE_BACKENDS)
+
+
+def is_boss(team: Team, who: str) -> bool:
+    """The lead, or a human. Agents are neither."""
+    return same_name(who, team.lead) or is_human(team, who)
+
+
+def is_human(team: Team, who: str) -> bool:
+    """A member whom the roster calls human; or the person at the terminal, unless an agent took that name."""
+    member = team.member(who)
+    return same_name(who, HUMAN) if member is None else member.kind == HUMAN

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain.board.tasks import task_id
-from atm.domain.errors import BadTask
 from atm.domain.identifiers import derived_id
 from atm.domain.names import LONGEST_KNOWN
+from atm.domain.work_errors import BadTask
 from atm.domain.worksync.identity import disagreement, distrust
 from atm.domain.worksync.leases import BLOCKED, CAUGHT_UP, STATES, STILL_WORKING, lease_until
 

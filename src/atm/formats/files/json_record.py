@@ -310,3 +310,16 @@ def to_text(data: bytes) -> str:
 
 def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+def last_seq(tail: bytes) -> int | None:
+    """The number of the last readable line in the end of a file, or None if none can be read there."""
+    for line in reversed(tail.split(b"\n")):
+        if line.strip():
+            try:
+                seq = decode_object(to_text(line)).get("seq")
+            except NotJson:
+                continue
+            if isinstance(seq, int):
+                return seq
+    return None

@@ -296,6 +296,29 @@ class Layout:
         return tuple(f"{self.state_root}/{kind}/{team}" for kind in ("surfacing", "pasted", "upkeep"))
 
 
+def mark_of(path: bytes) -> str:
+    """
+    What stands for a path in a short name: its CRC-32 and its Adler-32, as `zlib` makes them.
+
+    By hand, because the import of `zlib` takes longer than ten of these, and every send needs one.
+    """
+    crc, low, high = 0xFFFFFFFF, 1, 0
+    for byte in path:
+        crc ^= byte
+        crc = (crc >> 4) ^ _NIBBLES[crc & 15]
+        crc = (crc >> 4) ^ _NIBBLES[crc & 15]
+        low = (low + byte) % 65521
+        high = (high + low) % 65521
+    return f"{crc ^ 0xFFFFFFFF:08x}{high:04x}{low:04x}"
+
+
+_NIBBLES = (
+    *(0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4, 0x4DB26158, 0x5005713C),
+    *(0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C, 0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C),
+)
+"""The polynomial of CRC-32, for each half of a byte."""
+
+
 def inbox_owner(file_name: str) -> str | None:
     """The member whose inbox a file is, or None: other tools leave locks and temporary files there."""
     if file_name.startswith(".") or not file_name.endswith(INBOX_SUFFIX):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atm.domain.approvals.policy import HUMAN
 from atm.domain.approvals.requests import APPROVED, WAITING, GivenAnswer, is_meant, why_not_answer
-from atm.domain.errors import ApprovalClosed, AtmError, NoSuchApproval, NotAllowed, RequestError
+from atm.domain.errors import AtmError, NotAllowed, RequestError
 from atm.domain.names import same_name
-from atm.domain.team import authority
+from atm.domain.team.team import is_human
+from atm.domain.work_errors import ApprovalClosed, NoSuchApproval
 from atm.services.approvals.approvalroom import close_expired, fresh, note
 from atm.services.approvals.telling import tell_answered
 from atm.services.team.registry import find_team
@@ -61,12 +62,12 @@ def _note(room: Approvalroom, team: Team, approval: Approval, answer: GivenAnswe
 
 
 def _check_may(room: Approvalroom, team: Team, approval: Approval, who: str) -> None:
-    is_human, is_lead = authority.is_human(team, who), same_name(who, team.lead)
-    why = why_not_answer(approval, who, is_human=is_human, is_lead=is_lead)
+    is_person, is_lead = is_human(team, who), same_name(who, team.lead)
+    why = why_not_answer(approval, who, is_human=is_person, is_lead=is_lead)
     if why:
         tier = "a person" if approval.tier == HUMAN else "the lead or a person"
         raise NotAllowed(f"request {approval.id}: {why}", f"leave it to {tier}")
-    if is_human:
+    if is_person:
         check_person(room.room, f"answer as {who}")
     else:
         check_member(room.room, team.name, who, "answer for the lead")

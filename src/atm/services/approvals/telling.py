@@ -9,7 +9,7 @@ from atm.domain.approvals.policy import LEAD
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.formats.files.times import to_iso
 from atm.services.mail.escalation import SENDER
 from atm.services.mail.mailroom import find_recipient

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atm.domain.board import claims
 from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
-from atm.domain.errors import AtmError, ChecksFailed
+from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.team.liveness import WORKING
+from atm.domain.work_errors import ChecksFailed
 from atm.services.board.boardroom import working_folder
 from atm.services.board.marks import check_marks, own_shell
 from atm.services.team.presence import beat

@@ -11,7 +11,7 @@ lies in the folder, and an agent could have anything run outside its sandbox. Th
 from __future__ import annotations
 
 from atm.domain.board.acceptance import said_by
-from atm.domain.errors import HookBlocked
+from atm.domain.work_errors import HookBlocked
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes
 from atm.formats.files.times import to_iso
 from atm.services.board.boardroom import own_folder

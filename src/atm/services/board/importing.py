@@ -12,10 +12,11 @@ from __future__ import annotations
 from atm.domain.board.acceptance import about, is_command
 from atm.domain.board.claims import check_may_lead, check_open
 from atm.domain.board.tasks import CANCELLED, COMPLETED, IN_PROGRESS, PENDING, Change, task_id
-from atm.domain.errors import BadTask, NoSuchTask, NotAllowed, UnreadableFile
+from atm.domain.errors import NotAllowed, UnreadableFile
 from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
-from atm.domain.team import authority
+from atm.domain.team.team import is_boss as is_named_boss
+from atm.domain.work_errors import BadTask, NoSuchTask
 from atm.formats.board.task import decode_task
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.mail import tell
@@ -270,7 +271,7 @@ class _Import:
 
     def may_lead(self) -> bool:
         if self._may_lead is None:
-            is_named_so = authority.is_boss(self._team, self._who)
+            is_named_so = is_named_boss(self._team, self._who)
             self._may_lead = is_named_so and is_boss(self._boardroom.room, self._team, self._who)
         return self._may_lead
 

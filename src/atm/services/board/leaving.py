@@ -9,10 +9,9 @@ from __future__ import annotations
 from atm.domain.board import claims, reviews
 from atm.domain.board.tasks import REVIEW
 from atm.domain.names import same_name
-from atm.domain.team import authority
-from atm.domain.team.authority import is_human
 from atm.domain.team.liveness import OFFLINE, ONLINE, UNKNOWN
-from atm.domain.team.team import is_somebody_else
+from atm.domain.team.team import is_boss as is_named_boss
+from atm.domain.team.team import is_human, is_somebody_else
 from atm.formats.files.times import from_iso
 from atm.services.board.boardroom import open_team
 from atm.services.team.presence import liveness
@@ -90,7 +89,7 @@ def hand_back_departed(boardroom: Boardroom, team: str) -> list[str]:
         departed = {card.id: card.reviewer for card in waiting if has_departed(boardroom, found, card.reviewer)}
 
         def rule(task: Task) -> Change | None:
-            return reviews.hand_back(task, departed[task.id], by, lambda one: authority.is_boss(found, one))
+            return reviews.hand_back(task, departed[task.id], by, lambda one: is_named_boss(found, one))
 
         return [id for id in departed if turn.change(id, rule) is not None]
 
@@ -130,7 +129,7 @@ def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[
 
     def review(task: Task) -> Change | None:
         found = boardroom.room.rosters.load(team)
-        return reviews.hand_back(task, member, boardroom.stamp(who), lambda name: authority.is_boss(found, name))
+        return reviews.hand_back(task, member, boardroom.stamp(who), lambda name: is_named_boss(found, name))
 
     with boardroom.tasks.turn(team) as turn:
         open_cards = [card for card in turn.board.sorted() if not card.is_finished and not card.problem]

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import about, is_command, kind_of
 from atm.domain.board.tasks import Change, task_id
-from atm.domain.errors import AtmError, NotTrusted
+from atm.domain.errors import AtmError
 from atm.domain.names import same_name
-from atm.domain.team.authority import HUMAN, is_boss, is_human
+from atm.domain.team.team import HUMAN, is_boss, is_human
 from atm.domain.untrusted_text import shell_word
+from atm.domain.work_errors import NotTrusted
 from atm.formats.files.json_record import encode, to_bytes
 from atm.services.board.boardroom import open_team, working_folder
 from atm.services.team.lifecycle import life_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import COMMAND, RUN, about, check, is_command
 from atm.domain.board.tasks import COMPLETED, check_key, check_priority, check_subject, check_text, folded, task_id
-from atm.domain.errors import BadTask
 from atm.domain.names import check_known_name, nearest_name
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from atm.domain.board import claims
 from atm.domain.board.dependencies import Board, check_new_edges
 from atm.domain.board.tasks import COMPLETED, PENDING, PRIORITIES, Card, Change, Task, task_id
-from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import BadTask, NotClaimant
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile

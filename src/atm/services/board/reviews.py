@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from atm.domain.board import claims, plans, reviews
 from atm.domain.board.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
-from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
-from atm.domain.team import authority
+from atm.domain.team.team import is_boss as is_named_boss
+from atm.domain.work_errors import NotClaimant
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.mail import tell, tell_decision, tell_plan
 from atm.services.team.standing import is_boss
@@ -41,7 +41,7 @@ def request_review(boardroom: Boardroom, team: str, who: str, id: str, reviewer:
         by_boss = is_boss(boardroom.room, found, who)
         if not by_boss:
             claims.check_claimant(task, who)
-            reviews.check_may_ask(task, asked, lambda name: authority.is_boss(found, name))
+            reviews.check_may_ask(task, asked, lambda name: is_named_boss(found, name))
         return reviews.request(task, asked, by, for_good=by_boss)
 
     done = _changed(boardroom, found, who, id, rule)

@@ -22,13 +22,14 @@ from atm.domain.board.stalls import (
     whose_turn,
 )
 from atm.domain.board.tasks import COMPLETED, MOST_EVENTS, REVIEW
-from atm.domain.errors import AtmError, NoSuchTask
+from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
-from atm.domain.team.authority import is_human
 from atm.domain.team.lifecycle import ACTIVE, CONSOLIDATING, INIT, PENDING
 from atm.domain.team.liveness import ONLINE
+from atm.domain.team.team import is_human
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.files.times import from_iso, to_iso
 from atm.services.board.escalation import A_REVIEW, reminder_id
 from atm.services.board.stall_journal import StallNote, alerted_at, claim, mark, recent_alert

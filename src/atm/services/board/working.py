@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from atm.domain.board import claims, plans, reviews
 from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
-from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
+from atm.domain.errors import UnreadableFile
 from atm.domain.names import same_name
-from atm.domain.team import authority
 from atm.domain.team.liveness import IDLE, WORKING
+from atm.domain.team.team import is_boss as is_named_boss
+from atm.domain.work_errors import ChecksFailed, NoSuchTask, TaskClosed
 from atm.formats.team.team_config import must_plan
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.leaving import release_in_turn
@@ -362,7 +363,7 @@ def cancel(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> t
 def _check_may_take(boardroom: Boardroom, team: Team, who: str, task: Task, what: str) -> None:
     """A task that has an owner is theirs: only they, whoever made it, the lead and humans may take it away."""
     is_theirs = same_name(task.owner, who) or same_name(task.text("createdBy"), who)
-    if task.owner and not task.is_finished and (not is_theirs or authority.is_boss(team, who)):
+    if task.owner and not task.is_finished and (not is_theirs or is_named_boss(team, who)):
         claims.check_may_lead(who, is_boss(boardroom.room, team, who), f"{what} #{task.id}, which is {task.owner}'s")
 
 

@@ -15,8 +15,7 @@ from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name, same_name
 from atm.domain.plain import counted
 from atm.domain.setup.vendor_versions import strange_in_team
-from atm.domain.team.authority import HUMAN
-from atm.domain.team.team import claude_reads_inbox
+from atm.domain.team.team import HUMAN, claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
 from atm.services.checkup.board import examine_board

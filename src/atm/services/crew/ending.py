@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from atm.domain.crew.agents import FINISHING, REFUSED
 from atm.domain.crew.marks import read_mark
-from atm.domain.errors import AtmError, BadMove, NoSuchAgent, TeamInUse
+from atm.domain.errors import AtmError
 from atm.domain.mail.message_types import LONGEST_VALUE, NO, YES, in_words, shutdown_id
 from atm.domain.mail.messages import SHUTDOWN, SHUTDOWN_ANSWER
 from atm.domain.team import lifecycle
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import BadMove, NoSuchAgent, TeamInUse
 from atm.formats.files.times import to_iso
 from atm.services.crew.crewroom import change, is_being_started, is_running
 from atm.services.crew.reaping import clear_away, end_processes, reconcile

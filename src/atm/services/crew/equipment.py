@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atm.domain.crew.runtimes import BOARD, PLAIN
-from atm.domain.errors import RuntimeMissing
 from atm.domain.untrusted_text import shell_word
+from atm.domain.work_errors import RuntimeMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

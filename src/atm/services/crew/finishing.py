@@ -7,8 +7,9 @@ first (D20).
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, ChecksFailed, GitTrouble
+from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import ChecksFailed, GitTrouble
 from atm.services.board import working as board
 from atm.services.crew.reaping import worktree_of
 

@@ -10,8 +10,9 @@ from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
-from atm.domain.errors import AtmError, NotTrusted
+from atm.domain.errors import AtmError
 from atm.domain.mail.messages import ASSIGNMENT
+from atm.domain.work_errors import NotTrusted
 from atm.formats.mail.typed_message import type_of
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks

@@ -24,10 +24,16 @@ from atm.domain.crew.runtimes import (
     opencode_permission,
 )
 from atm.domain.crew.states import ERROR, SPAWNING
-from atm.domain.errors import AtmError, MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
+from atm.domain.errors import AtmError
 from atm.domain.names import check_new_name, same_name
 from atm.domain.team.team import AGENT, Member
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import (
+    MemberInUse,
+    RuntimeMissing,
+    SpawnFailed,
+    TeamStopped,
+)
 from atm.ports.crew.agents import Launch
 from atm.ports.crew.drivers import ASKS, DEFAULT, EDITS, PLAN
 from atm.services.crew.crewroom import change, is_being_started, is_running

@@ -12,9 +12,9 @@ from atm.domain.delivery.moments import END, MAIL, NOTICE, PROMPT, START, STOP, 
 from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.mail.surfacing import GLANCED, HOOK
 from atm.domain.names import is_claudes_team
-from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
+from atm.domain.team.team import is_human
 from atm.services.team.presence import beat, is_by_hook, last_beat
 
 TYPE_CHECKING = False

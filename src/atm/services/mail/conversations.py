@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
+from atm.domain.errors import (
+    AtmError,
+    DiskError,
+    NoSuchMember,
+    NoSuchMessage,
+    UnreadableFile,
+)
 from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
 from atm.domain.mail.quotas import Allowance
 from atm.domain.names import check_sender, is_claudes_team, parse_address, same_name
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import AlreadyAnswered
 from atm.formats.mail.journal import ROSTER, histories
 from atm.services.mail.bookkeeping import all_told, enter, record
 from atm.services.mail.mailroom import Recipient, find_addressee, find_open_addressee, find_open_recipient

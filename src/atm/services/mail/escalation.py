@@ -127,8 +127,9 @@ def _who(team: Team, waiting: Waiting) -> list[str]:
 
 def _tell(room: Mailroom, team: Team, waiting: Waiting, name: str) -> Told:
     minutes = (room.clock.now() - waiting.since) / 60
+    since = f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
     text = (
-        f"{waiting.agent} has not acknowledged a message of {waiting.sender or 'somebody'} for {minutes:.0f} min: "
+        f"{waiting.agent} has not acknowledged a message of {waiting.sender or 'somebody'} for {since}: "
         f"{waiting.summary}\n\nSee `atm receipts {waiting.id}`."
     )
     letter = Draft(sender=SENDER, text=text, summary=f"not acknowledged by {waiting.agent}: {waiting.summary}"[:100])

@@ -8,8 +8,8 @@ message says so.
 
 from __future__ import annotations
 
-from atm.domain.errors import FileNotAllowed
 from atm.domain.mail.file_access import is_inside, judge
+from atm.domain.work_errors import FileNotAllowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchTeam
+from atm.domain.mail.lifetimes import MOST_TRIES
 from atm.domain.mail.quotas import Quota
-from atm.domain.mail.retries import MOST_TRIES
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.mail.retention import RetentionPolicy
+    from atm.domain.mail.lifetimes import RetentionPolicy
     from atm.domain.team.team import Member, Team
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.mail.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks

@@ -8,6 +8,7 @@ the spool; one or the other, or an error and neither (G1).
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, InboxFull, NoSuchMessage, UnreadableFile, WriteRefused
+from atm.domain.mail.lifetimes import SEND_WITHIN, UPKEEP_WITHIN, time_left
 from atm.domain.mail.messages import (
     INFO,
     PLAIN,
@@ -21,7 +22,6 @@ from atm.domain.mail.messages import (
 )
 from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
-from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN, time_left
 from atm.domain.names import is_claudes_team
 from atm.domain.team.team import appears_offline, nobody_polls_for
 from atm.formats.files.times import to_iso

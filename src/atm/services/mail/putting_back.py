@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.mail.inbox_merge import put_back
+from atm.domain.mail.lifetimes import SEND_WITHIN, time_left
 from atm.domain.mail.receipts import RESTORED, expected_in_inbox
-from atm.domain.mail.retries import SEND_WITHIN, time_left
 from atm.domain.names import is_claudes_team
 from atm.domain.team.team import is_somebody_else
 from atm.formats.files.times import from_iso

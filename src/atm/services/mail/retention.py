@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
+from atm.domain.mail.lifetimes import MOST_READ, RowFacts, removable, time_left
 from atm.domain.mail.receipts import ARCHIVED
-from atm.domain.mail.retention import MOST_READ, RowFacts, removable
-from atm.domain.mail.retries import time_left
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.team import claude_reads_inbox
 from atm.formats.files.times import from_iso

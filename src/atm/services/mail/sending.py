@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchMember, RequestError
+from atm.domain.mail.lifetimes import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.mail.messages import BROADCAST, PLAIN, Message, check_text
-from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
 from atm.domain.untrusted_text import shell_words

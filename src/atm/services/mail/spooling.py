@@ -7,10 +7,7 @@ Every mail command tries a little of it on its way; `atm spool retry` and the da
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, DiskError, InboxFull, NoSuchTeam
-from atm.domain.mail.messages import URGENT_MARK
-from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
-from atm.domain.mail.receipts import FAILED
-from atm.domain.mail.retries import (
+from atm.domain.mail.lifetimes import (
     LONGEST_WAIT,
     SEND_WITHIN,
     UPKEEP_WITHIN,
@@ -18,8 +15,11 @@ from atm.domain.mail.retries import (
     time_left,
     wait_after,
 )
+from atm.domain.mail.messages import URGENT_MARK
+from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
+from atm.domain.mail.receipts import FAILED
 from atm.domain.names import is_claudes_team, same_name
-from atm.domain.team.authority import is_boss, is_human
+from atm.domain.team.team import is_boss, is_human
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import record

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import COMMIT, FILE, about, is_command, kind_of, said_by
 from atm.domain.crew.refs import QUEUE
-from atm.domain.errors import AtmError, SpawnFailed
+from atm.domain.errors import AtmError
 from atm.domain.merges.items import MergeCheck
+from atm.domain.work_errors import SpawnFailed
 from atm.services.board.marks import check_marks
 from atm.services.team.registry import find_team
 

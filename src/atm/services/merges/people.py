@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchMerge, NotTrusted, RequestError, UnreadableFile
+from atm.domain.errors import RequestError, UnreadableFile
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
 from atm.domain.merges.ordering import try_again
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import NoSuchMerge, NotTrusted
 from atm.services.merges.desk import MergeDesk
 from atm.services.merges.merging import Merging
 from atm.services.merges.queueing import check_is_here, find_item, open_queue

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from atm.domain.board.tasks import COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.refs import result_branch
-from atm.domain.errors import AtmError, NoSuchMerge, RequestError
+from atm.domain.errors import AtmError, RequestError
 from atm.domain.merges.items import REBASE, STRATEGIES, MergeQueue
 from atm.domain.merges.ordering import FinishedWork, refresh
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import NoSuchMerge
 from atm.formats.files.times import from_iso
 
 TYPE_CHECKING = False

@@ -8,12 +8,13 @@ the process is killed.
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam, TeamInUse
+from atm.domain.errors import NoSuchTeam
 from atm.domain.names import check_known_name
 from atm.domain.plain import counted
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import TeamInUse
 from atm.formats.files.times import for_name
 from atm.ports.roster.team_files import Deletion
 from atm.services.mail.overview import InboxFacts, inbox_facts

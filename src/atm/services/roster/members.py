@@ -7,12 +7,13 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, MemberInUse, RequestError
+from atm.domain.errors import AtmError, RequestError
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
 from atm.domain.plain import counted
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import MemberInUse
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member

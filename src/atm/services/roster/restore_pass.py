@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, DamagedBackup
+from atm.domain.errors import AtmError
 from atm.domain.mail.inbox_merge import put_back
 from atm.domain.mail.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.names import is_safe_name
 from atm.domain.plain import counted
 from atm.domain.team.liveness import ONLINE
+from atm.domain.work_errors import DamagedBackup
 from atm.formats.board.task import decode_task, task_mark
 from atm.formats.board.task import detached as detached_task
 from atm.formats.files.json_record import NotJson

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from atm.domain.board.decomposing import decompose_prompt
 from atm.domain.crew.runtimes import HEADLESS
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 from atm.formats.board.plan_answer import plan_in_answer
 from atm.formats.board.task_drafts import NotAPlan
 from atm.services.crew.one_answer import NoAnswer, await_answer, dismiss

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, NotTrusted, UnreadableFile
+from atm.domain.errors import AtmError, UnreadableFile
 from atm.domain.merges.items import MergeQueue
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import NotTrusted
 from atm.services.merges.people import begin_queue
 from atm.services.merges.queueing import BoardReader, open_queue
 from atm.services.merges.radar import Radar, tell_both

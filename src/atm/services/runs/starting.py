@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchRun
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunMemory
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import NoSuchRun
 from atm.formats.files.times import to_iso
 from atm.services.roster.members import add_member, update_member
 

@@ -10,13 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from atm.domain.board.acceptance import said_by
-from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
+from atm.domain.errors import RequestError
 from atm.domain.plain import counted
 from atm.domain.sessions import consolidation as plan
 from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, steps_from, why_not_green
 from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT, check_open
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import (
+    BadMove,
+    ChecksFailed,
+    ConsolidationRunning,
+    GitTrouble,
+)
 from atm.formats.sessions.consolidation_fields import consolidation_in, with_consolidation
 from atm.services.mail.posting import Draft
 from atm.services.roster.ending import archive_team

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from atm.domain.errors import MemberInUse, TaskClosed
 from atm.domain.names import same_name
 from atm.domain.team.liveness import ONLINE
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import MemberInUse, TaskClosed
 from atm.formats.sessions.member_checkpoint import MemberCheckpoint, encode_member
 from atm.services.board.working import assign
 from atm.services.mail.posting import Draft

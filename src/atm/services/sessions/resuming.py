@@ -11,11 +11,8 @@ from dataclasses import replace
 
 from atm.domain.errors import (
     AtmError,
-    ConsolidationRunning,
-    LeadPresent,
     NoSuchTeam,
     TeamCompleted,
-    TeamNotInitialized,
     TeamNotOurs,
 )
 from atm.domain.names import check_known_name, is_claudes_team
@@ -24,6 +21,7 @@ from atm.domain.team import lifecycle
 from atm.domain.team.lead_session import FORCED, PRESENT, REATTACHED, TAKEN_OVER, LeadSession, may_attach
 from atm.domain.team.team import AGENT
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import ConsolidationRunning, LeadPresent, TeamNotInitialized
 from atm.formats.files.times import to_iso
 from atm.formats.sessions.checkpoint import commit_in, created_in
 from atm.services.mail.posting import Draft

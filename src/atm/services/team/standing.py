@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchTeam, NotAllowed
 from atm.domain.names import same_name
-from atm.domain.team import authority
 from atm.domain.team.agent_processes import ProcessOwner, may_join, nearest_agent, owner_in
+from atm.domain.team.team import HUMAN, is_human
+from atm.domain.team.team import is_boss as is_named_boss
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 def is_boss(room: Registry, team: Team, who: str) -> bool:
     """The lead, or a human. Raises NotAllowed if the name is one of these and the process another member's."""
-    if not authority.is_boss(team, who):
+    if not is_named_boss(team, who):
         return False
-    if authority.is_human(team, who):
+    if is_human(team, who):
         check_person(room, f"act as {who}")
     else:
         _check_lead(room, team, who)
@@ -116,7 +117,7 @@ def _is_now(room: Registry, owner: ProcessOwner, team: str, who: str) -> bool:
 
 
 def _means_something(room: Registry, team: str, who: str) -> bool:
-    if same_name(who, authority.HUMAN):
+    if same_name(who, HUMAN):
         return True
     try:
         found = find_team(room, team)
@@ -145,7 +146,7 @@ def members_above(room: Registry) -> Iterator[tuple[int, ProcessOwner]]:
     for pid in room.processes.ancestors(room.acting_pid) if panes else []:
         for owner in panes.get(pid, ()):
             known = _member(room, owner.team, owner.member)
-            if (known is None or known.kind != authority.HUMAN) and (pid, owner) not in found:
+            if (known is None or known.kind != HUMAN) and (pid, owner) not in found:
                 yield pid, owner
 
 
@@ -180,7 +181,7 @@ def record_agent(room: Registry, team: Team, member: str, caller: int) -> int | 
     """A hook, or a server that an agent started, has come: the agent's process is that member's. Its number, if any."""
     ancestors = room.processes.ancestors(caller)[1:]
     pid = nearest_agent((pid, room.processes.command(pid)) for pid in ancestors)
-    if pid is None or authority.is_human(team, member):  # a person is there or not, whatever program ends
+    if pid is None or is_human(team, member):  # a person is there or not, whatever program ends
         return None
     return pid if _record(room, team, member, pid) else None
 
@@ -204,7 +205,7 @@ def record_named(room: Registry, team: Team, member: str, pid: int) -> None:
 
 def _record(room: Registry, team: Team, member: str, pid: int) -> bool:
     known = team.member(member)
-    if known is not None and known.kind == authority.HUMAN:
+    if known is not None and known.kind == HUMAN:
         return True  # a person's terminals are the person's
     above = [owner for one in room.processes.ancestors(pid) for owner in room.processes.owners(one)]
     if not may_join(above, team, member):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
+from atm.domain.errors import AtmError, OutsideLink, UnreadableFile
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.board.board_index import UNSETTLED, Row
 from atm.formats.board.task import decode_task
 from atm.formats.board.task_history import decode_past, gone_in

@@ -7,7 +7,8 @@ Everything here happens under the list's lock, which whoever begins a turn has t
 from __future__ import annotations
 
 from atm.domain.board.tasks import Card
-from atm.domain.errors import AtmError, FileBusy, NoSuchTask, UnreadableFile
+from atm.domain.errors import AtmError, FileBusy, UnreadableFile
+from atm.domain.work_errors import NoSuchTask
 from atm.formats.board.board_index import UNSETTLED, Row
 from atm.formats.board.task import task_mark
 from atm.formats.board.task_history import PastLine

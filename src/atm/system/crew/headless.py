@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from atm.domain.crew.runtimes import HEADLESS
-from atm.domain.errors import SpawnFailed
+from atm.domain.work_errors import SpawnFailed
 from atm.ports.crew.agents import Started
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import subprocess
 import time
 from dataclasses import replace
 
-from atm.domain.errors import SpawnFailed
+from atm.domain.work_errors import SpawnFailed
 from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False

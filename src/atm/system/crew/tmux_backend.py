@@ -14,7 +14,7 @@ import subprocess
 
 from atm.domain.crew.marks import NO_AGENT, VARIABLE
 from atm.domain.crew.runtimes import TMUX
-from atm.domain.errors import SpawnFailed
+from atm.domain.work_errors import SpawnFailed
 from atm.formats.files.json_record import encode, to_bytes
 from atm.ports.crew.agents import Started
 from atm.system.files.disk import make_private, open_private

@@ -10,7 +10,7 @@ import sys
 import time
 
 from atm.domain.crew.marks import NO_AGENT, VARIABLE
-from atm.domain.errors import DaemonTrouble
+from atm.domain.work_errors import DaemonTrouble
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.files.json_record import decode
 from atm.system.daemon.seat import Seat, find_running, is_free, take_seat

@@ -16,8 +16,7 @@ from atm.domain.redaction import CUT, redact, redact_fields
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
 from atm.system.events.turned_file import KEPT, LARGEST_FILE, TurnedFile
-from atm.system.files.disk import PRIVATE_FILE, RealDisk, make_private
-from atm.system.files.flock import try_lock
+from atm.system.files.disk import PRIVATE_FILE, RealDisk, make_private, try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

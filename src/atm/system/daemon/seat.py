@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import zlib
 
 from atm.domain.errors import WriteRefused
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.system.files import flock
-from atm.system.files.disk import PRIVATE_FOLDER, make_private, open_private
+from atm.formats.files.layout import mark_of
+from atm.system.files.disk import PRIVATE_FOLDER, make_private, open_private, try_lock
 from atm.system.files.processes import began
 from atm.system.files.refusals import explained
 
@@ -121,7 +120,7 @@ def take_seat(layout: Layout) -> Seat | RunningDaemon | None:
         fd = open_private(f"{folder}/lock", os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise WriteRefused(f"{folder}: {error.strerror}", "check permissions and free space", folder) from error
-    if not flock.try_lock(fd):
+    if not try_lock(fd):
         os.close(fd)
         return find_running(layout)
     os.set_inheritable(fd, False)
@@ -150,7 +149,7 @@ def is_free(layout: Layout) -> bool:
     except OSError:
         return True
     try:
-        return flock.try_lock(fd)
+        return try_lock(fd)
     finally:
         os.close(fd)
 
@@ -160,8 +159,7 @@ def _socket_path(layout: Layout) -> str:
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
         return path
     who = getattr(os, "getuid", lambda: 0)()
-    data = os.fsencode(layout.daemon)
-    folder = f"{tempfile.gettempdir()}/atm-{who}-{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
+    folder = f"{tempfile.gettempdir()}/atm-{who}-{mark_of(os.fsencode(layout.daemon))}"
     with explained(folder):
         make_private(folder)
         found = os.lstat(folder)

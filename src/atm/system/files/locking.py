@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, NoSuchTeam
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.layout import mark_of
 from atm.formats.files.times import to_iso
 
 TYPE_CHECKING = False
@@ -77,11 +78,8 @@ class Locks:
 
     def file_for(self, target: str) -> str:
         """The private lock file of a target: readable at the end, unique by two checksums of the whole path."""
-        import zlib  # most hooks lock nothing
-
-        data = target.encode("utf-8", "surrogateescape")
         name = target.rpartition("/")[2][:80]
-        return f"{self.folder}/{zlib.crc32(data):08x}{zlib.adler32(data):08x}-{name}"
+        return f"{self.folder}/{mark_of(target.encode('utf-8', 'surrogateescape'))}-{name}"
 
     def is_alive(self, pid: int) -> bool:
         from atm.system.files.processes import process_is_alive  # who finds a lock free need not ask

@@ -7,7 +7,7 @@ that line alone.
 
 from __future__ import annotations
 
-from atm.formats.files.numbered_lines import last_seq
+from atm.formats.files.json_record import last_seq
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False

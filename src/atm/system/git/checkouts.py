@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import ForeignFile, GitTrouble, RequestError
+from atm.domain.errors import RequestError
+from atm.domain.work_errors import ForeignFile, GitTrouble
 from atm.system.git.running import LONG, Git, refusal, switched_off, text_of
 from atm.system.git.snapshots import git_folder
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import GitTrouble
+from atm.domain.work_errors import GitTrouble
 from atm.system.git.running import LONG, Git, names_in, refusal, text_of
 from atm.system.git.salvage import commit_tree
 

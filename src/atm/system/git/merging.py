@@ -5,8 +5,9 @@ commit that it was at. No hook runs, nothing is signed.
 
 from __future__ import annotations
 
-from atm.domain.errors import GitTrouble, RequestError
+from atm.domain.errors import RequestError
 from atm.domain.untrusted_text import shell_word
+from atm.domain.work_errors import GitTrouble
 from atm.system.git.checkouts import branches, where_checked_out
 from atm.system.git.commits import CommitAuthor, idents
 from atm.system.git.joining import join, merge_trees

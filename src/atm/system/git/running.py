@@ -16,7 +16,7 @@ import re
 import shutil
 import time
 
-from atm.domain.errors import GitTrouble
+from atm.domain.work_errors import GitTrouble
 from atm.system.git.asking import start_git
 
 TYPE_CHECKING = False

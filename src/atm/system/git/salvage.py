@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import GitTrouble
+from atm.domain.work_errors import GitTrouble
 from atm.system.git.plain_files import FILE, LINK, PROGRAM, unescaped
 from atm.system.git.running import LONG, Git, names_in, text_of
 from atm.system.git.snapshots import DURABLE

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import GitTrouble
+from atm.domain.work_errors import GitTrouble
 from atm.system.git.changes import Beginning, Looking, write_private
 from atm.system.git.plain_files import TreeEntry, entries_below, entry_of, escaped
 from atm.system.git.running import LONG, Git, names_in, text_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
+from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
 from atm.domain.trust import NONE, TRUSTED
+from atm.domain.work_errors import FileNotAllowed
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.mail.permissions import FOLDERS, strings_in
 from atm.system.files.disk import make_private, open_private

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from atm.domain.errors import FileBusy, NotTrusted, UnreadableFile
+from atm.domain.errors import FileBusy, UnreadableFile
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import NotTrusted
 from atm.formats.files.json_record import NotJson, to_bytes, to_text
 from atm.formats.merges.queue_file import decode_collisions, decode_queue, encode_collisions, encode_queue
 from atm.system.files.refusals import explained

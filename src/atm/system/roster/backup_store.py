@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 
-from atm.domain.errors import DamagedBackup, NoSuchBackup
 from atm.domain.names import is_claudes_team
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import DamagedBackup, NoSuchBackup
 from atm.formats.files.json_record import NotJson, decode, to_text
 from atm.formats.files.layout import REPORT_SECRET, SYNC_FOLDER
 from atm.formats.files.record_file import NAMES

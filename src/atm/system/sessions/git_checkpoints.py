@@ -13,7 +13,8 @@ import re
 import zlib
 
 from atm.domain.crew.refs import checkpoint_branch
-from atm.domain.errors import BadName, GitTrouble, WriteRefused
+from atm.domain.errors import BadName, WriteRefused
+from atm.domain.work_errors import GitTrouble
 from atm.ports.sessions.checkpoints import CheckpointCommit
 from atm.system.files.refusals import explained
 from atm.system.git import checkouts

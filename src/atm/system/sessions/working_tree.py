@@ -11,8 +11,8 @@ import os
 import shutil
 import time
 
-from atm.domain.errors import GitTrouble
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import GitTrouble
 from atm.ports.sessions.surroundings import TreeStatus
 from atm.system.git.checkouts import find
 from atm.system.git.commits import HALF_REBASED

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Command
 
 
-WIDTH, NARROWEST, WIDEST_NAME = 80, 40, 26
+WIDTH, WIDEST_NAME = 80, 26
 """Columns: the narrowest terminal that people have by default; and what a name of an option may take of it."""
 
 
@@ -44,8 +44,8 @@ def evenly(text: str, width: int) -> list[str]:
     """Wrapped by words, without a word alone on the last line: lines get narrower until it has company."""
     from textwrap import wrap
 
-    lines = wrap(text, width, break_on_hyphens=False)
-    while len(lines) > 1 and " " not in lines[-1] and width > NARROWEST:
+    lines, narrowest = wrap(text, width, break_on_hyphens=False), width // 2
+    while len(lines) > 1 and " " not in lines[-1] and width > narrowest:
         width -= 1
         lines = wrap(text, width, break_on_hyphens=False)
     return lines

@@ -48,9 +48,8 @@ def overview(words: list[str]) -> int:
 
 
 def _lines(style: Callable[..., str]) -> Iterator[str]:
-    from textwrap import wrap
-
     from atm.ui.cli.catalog import COMMANDS
+    from atm.ui.cli.help import evenly
     from atm.ui.views.team.next_steps import first_steps
 
     yield from (WHAT_IT_IS, "", "usage: atm <command> [options]")
@@ -58,7 +57,7 @@ def _lines(style: Callable[..., str]) -> Iterator[str]:
         yield from ("", f"{style(group, BOLD)}: {MEANT[group]}")
         for name in names:
             if name in COMMANDS:
-                first, *rest = wrap(COMMANDS[name], COLUMNS - 15)
+                first, *rest = evenly(COMMANDS[name], COLUMNS - 15)
                 yield f"  {name:<12} {first}"
                 yield from (f"{'':15}{line}" for line in rest)
     yield from ("", "Each command has --help with an example, and --json.", "", "first steps:")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import check_sender, same_name
-from atm.domain.team.authority import is_human
+from atm.domain.team.team import is_human
 from atm.services.board.boardroom import SERVER_SOURCE
 from atm.services.mail.mailroom import recipient_in
 from atm.services.team.presence import beat, last_beat

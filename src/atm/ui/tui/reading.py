@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from atm.domain.errors import AtmError, NoSuchAgent
+from atm.domain.errors import AtmError
 from atm.domain.plain import counted
 from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.work_errors import NoSuchAgent
 from atm.formats.approvals.records import approval_json
 from atm.formats.files.dataclass_record import made_from
 from atm.services.crew.ending import agent_named

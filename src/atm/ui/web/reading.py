@@ -10,9 +10,10 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError, NoSuchAgent
+from atm.domain.errors import AtmError
 from atm.domain.mail.receipts import JOURNEY
 from atm.domain.untrusted_text import one_line, shell_word
+from atm.domain.work_errors import NoSuchAgent
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.services.crew.ending import agent_named
 from atm.services.crew.looking import last_output

@@ -232,11 +232,13 @@ def lines_of(facts: TeamFacts, counts: Mapping[str, int], now: float) -> list[st
 def _trouble(facts: TeamFacts, counts: Mapping[str, int]) -> list[str]:
     found = []
     if counts.get(MESSAGE_ESCALATED):
-        found.append(f"  escalated, for nobody acknowledged it: {counted(counts[MESSAGE_ESCALATED], 'message')}")
+        found.append(f"  {counted(counts[MESSAGE_ESCALATED], 'message')} escalated: nobody acknowledged it in time")
     if facts.spool_failed or counts.get(MESSAGE_FAILED):
-        found.append(f"  given up: {counted(max(facts.spool_failed, counts.get(MESSAGE_FAILED, 0)), 'message')}")
+        found.append(f"  {counted(max(facts.spool_failed, counts.get(MESSAGE_FAILED, 0)), 'message')} given up")
     if facts.spool_waiting:
-        found.append(f"  waiting for delivery: {counted(facts.spool_waiting, 'message')} (atm spool list)")
+        found.append(
+            f"  {counted(facts.spool_waiting, 'message waits', 'messages wait')} in the spool (`atm spool list`)"
+        )
     found += [f"  {one_line(m.name)}: {one_line(m.unread.problem)}" for m in facts.members if m.unread.problem]
     return [*found, *(f"  {one_line(problem)}" for problem in facts.problems)]
 

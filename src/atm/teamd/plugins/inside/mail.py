@@ -12,9 +12,8 @@ from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.identifiers import derived_id
 from atm.domain.mail.messages import Message
 from atm.domain.names import check_sender, same_name
-from atm.domain.team.authority import HUMAN
 from atm.domain.team.liveness import UNKNOWN
-from atm.domain.team.team import Member, Team
+from atm.domain.team.team import HUMAN, Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender

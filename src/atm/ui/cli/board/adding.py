@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadTask
 from atm.domain.plain import counted
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import BadTask
 from atm.services.board import importing
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person, members_above

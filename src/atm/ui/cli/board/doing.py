@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import UsageError
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.working import Claimed
 from atm.services.team.registry import find_team

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from atm.domain.board.reviews import current_reviewer
-from atm.domain.errors import BadTask, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.names import same_name
 from atm.domain.plain import counted, dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.work_errors import BadTask
 from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.view import card_json, checks_json, task_json, task_meant
 from atm.ui.cli.render import Style, when

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
-from atm.domain.errors import NoSuchTeam, RuntimeMissing
+from atm.domain.errors import NoSuchTeam
 from atm.domain.untrusted_text import one_line, shell_word, shell_words
+from atm.domain.work_errors import RuntimeMissing
 from atm.services.crew.equipment import look
 from atm.services.team.choosing import choose_team
 from atm.ui.cli.asking import can_ask, said_yes_to

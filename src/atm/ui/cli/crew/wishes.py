@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import NoSuchTeam, NotTrusted, UsageError
+from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
 from atm.domain.trust import TRUSTED
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import NotTrusted
 from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team

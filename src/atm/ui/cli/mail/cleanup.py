@@ -17,8 +17,8 @@ COMMAND = Command(
     "cleanup",
     "archive old read mail",
     text=(
-        "Shows what would be archived; --yes does it. Unread mail is never touched; of what was read the newest\n"
-        "500 and the last 7 days stay (see `atm config list`), but no more than 8 MiB of it. Removed rows lie in\n"
+        "Shows what would be archived; --yes does it. Unread mail is never touched; of what was read the newest "
+        "500 and the last 7 days stay (see `atm config list`), but no more than 8 MiB of it. Removed rows lie in "
         "~/.config/atm/archive."
     ),
     options=(

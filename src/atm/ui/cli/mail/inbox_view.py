@@ -62,7 +62,7 @@ def show_team(session: Session, team: Team) -> str:
 def _notes(facts: InboxFacts) -> list[str]:
     notes = []
     if facts.idle:
-        notes.append(f"  {facts.agent}: {facts.idle} idle notices, not counted as unread")
+        notes.append(f"  {facts.agent}: {counted(facts.idle, 'idle notice')}, not counted as unread")
     if facts.malformed:
         notes.append(f"  {facts.agent}: {counted(facts.malformed, 'row is no message', 'rows are not messages')}")
     return notes

@@ -24,7 +24,7 @@ COMMAND = Command(
     "read",
     "read mail",
     text=(
-        "Without a name it is your own inbox: ATM_IDENTITY, or core.identity. Messages are marked as read only\n"
+        "Without a name it is your own inbox: ATM_IDENTITY, or core.identity. Messages are marked as read only "
         "when you are the inbox's owner, or say --mark: a person who peeks must not hide mail from the agent."
     ),
     arguments=(Argument("agent", "whose inbox: member or member@team", required=False, complete="member"),),

@@ -22,7 +22,7 @@ COMMAND = Command(
     "request",
     "send a message and wait for the answer",
     text=(
-        "The answer is the first message from <to> that carries the Request-ID; `atm ack` and\n"
+        "The answer is the first message from <to> that carries the Request-ID; `atm ack` and "
         "`atm send --reply-to` add it by themselves."
     ),
     arguments=(

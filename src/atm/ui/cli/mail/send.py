@@ -59,7 +59,7 @@ COMMAND = Command(
         'atm send ann "the parser is done"',
         "git diff --stat | atm send ann@backend --stdin --from bob",
         'atm send ann "please review" --file notes/plan.md',
-        'atm send lead "no schema yet" --type status_update --meta state=blocked task_id=3',
+        'atm send lead "no schema yet" --type status_update --meta state=blocked',
         'atm send ann "stop: main is broken" --urgent --require-ack --ack-within 5',
     ),
 )

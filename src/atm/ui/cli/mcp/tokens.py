@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.domain.names import check_sender
-from atm.domain.team.authority import is_boss
+from atm.domain.team.team import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.access import issue, revoke

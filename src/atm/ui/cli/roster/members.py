@@ -17,7 +17,7 @@ COMMAND = Command(
     "members",
     "who is in a team",
     text=(
-        "State is what a member was doing when it was last heard of: its heartbeat says so, or `isActive` in the\n"
+        "State is what a member was doing when it was last heard of: its heartbeat says so, or `isActive` in the "
         "roster, which is only a hint. Liveness is whether it is there at all: unknown unless something proves it."
     ),
     arguments=(Argument("team-name", "the team", required=False, complete="team"),),

@@ -59,7 +59,7 @@ ADD = Command(
         Option("--inactive", help="it is away for now"),
     ),
     examples=(
-        "atm teams add-member backend bob --agent-type codex --model gpt-5 --cwd ~/work/api",
+        "atm teams add-member backend bob --agent-type codex --cwd ~/work/api",
         "atm teams add-member backend rita --backend-type human",
     ),
 )
@@ -129,7 +129,7 @@ RESTORE = Command(
     "teams restore",
     "put a backup back beside what is there now",
     text=(
-        "What lives wins: nothing that exists is overwritten, the lead and its session stay as they are, nobody\n"
+        "What lives wins: nothing that exists is overwritten, the lead and its session stay as they are, nobody "
         "gets a message twice, and no task number is used twice. A team that is gone is made anew."
     ),
     arguments=(_TEAM,),

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from atm.domain.board.dependencies import Board
 from atm.domain.board.schedule import edges_on
-from atm.domain.errors import NotTrusted
 from atm.domain.runs.limits import Limits
 from atm.domain.runs.orders import RunOrder
+from atm.domain.work_errors import NotTrusted
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.importing import reimport
 from atm.services.merges.queueing import open_target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.schedule import overlaps, waves
 from atm.domain.errors import UsageError
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.crew.equipment import look

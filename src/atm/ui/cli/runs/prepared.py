@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from atm.domain.board.dependencies import Board
 from atm.domain.board.schedule import edges_on
 from atm.domain.crew.refs import result_branch
-from atm.domain.errors import BadTask, NoSuchTeam, UsageError
+from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import BadTask
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.team.registry import find_team

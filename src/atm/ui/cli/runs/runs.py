@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import RunActive, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.untrusted_text import one_line, shell_words
+from atm.domain.work_errors import RunActive
 from atm.formats.runs.event_line import event_fields
 from atm.services.runs.cleaning import clean
 from atm.services.runs.starting import find_run, run_line

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from atm.domain.crew.runtimes import PLAIN, SCRIPT
-from atm.domain.errors import RuntimeMissing, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.runs.orders import AgentSeat
 from atm.domain.runs.seating import AskedTask, check_seats, runner_for, seats_for
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import RuntimeMissing
 from atm.services.board.new_tasks import check_runtimes
 from atm.services.crew.spawning import runtime_of
 from atm.ui.cli.crew.wishes import wish_of

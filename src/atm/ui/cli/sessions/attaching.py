@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, BadName, NoSuchTeam, TeamCompleted, TeamNotInitialized, TeamNotOurs
+from atm.domain.errors import (
+    AtmError,
+    BadName,
+    NoSuchTeam,
+    TeamCompleted,
+    TeamNotOurs,
+)
 from atm.domain.names import check_known_name
 from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import TeamNotInitialized
 from atm.services.sessions.copying import copy_into
 from atm.services.sessions.resumed import Resumed, Step
 from atm.services.sessions.resuming import named, probe, resume

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadMove
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.untrusted_text import one_line, shell_words
+from atm.domain.work_errors import BadMove
 from atm.services.sessions.listing import TeamLine, list_teams
 from atm.services.sessions.overview import look_at
 from atm.services.sessions.restoring import repository_for

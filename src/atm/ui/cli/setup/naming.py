@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, BadSetting
 from atm.domain.names import check_new_name, nearest_name, parse_address, same_name
-from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import shell_words
 
 TYPE_CHECKING = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadSetting, NotTrusted
+from atm.domain.errors import BadSetting
 from atm.domain.trust import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import NotTrusted
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to

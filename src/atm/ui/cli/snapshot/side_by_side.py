@@ -7,8 +7,9 @@ import shlex
 import subprocess
 import sys
 
-from atm.domain.errors import NoSuchAgent, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.untrusted_text import shell_words
+from atm.domain.work_errors import NoSuchAgent
 from atm.services.crew.ending import agents_of
 from atm.ui.cli.crew.wishes import open_crew
 

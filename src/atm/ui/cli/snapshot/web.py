@@ -114,7 +114,7 @@ def _open(session: Session, port: int) -> None:
 
 
 def _ask(session: Session, do: str, fields: dict[str, Plain]) -> dict[str, Plain]:
-    from atm.domain.errors import DaemonTrouble
+    from atm.domain.work_errors import DaemonTrouble
     from atm.wiring.daemon import ask_daemon
 
     try:

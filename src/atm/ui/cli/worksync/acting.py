@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atm.domain.board.naming import is_number
-from atm.domain.errors import BadTask, NotAllowed, UsageError
+from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
+from atm.domain.work_errors import BadTask
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import CONFLICT, DELIVERED, ESCALATION, lift
 from atm.domain.worksync.sentences import Times, refusal, refused_report

@@ -61,7 +61,7 @@ REPORT = Command(
         _AS,
     ),
     examples=(
-        "atm sync report still_working --fingerprint agenda:v1:7d6d33 --token wrs:v1.x.y --as ann",
+        "atm sync report still_working --fingerprint agenda:v1:7d6d --token wrs:v1.x.y",
         "atm sync report blocked --fingerprint agenda:v1:7d6d33 --task 7",
     ),
 )

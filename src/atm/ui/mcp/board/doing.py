@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.board.plans import check_may_begin
-from atm.domain.errors import PlanRefused
 from atm.domain.team.team import check_open
+from atm.domain.work_errors import PlanRefused
 from atm.services.board.boardroom import SERVER_SOURCE
 from atm.services.board.working import Claimed
 from atm.services.team.presence import beat

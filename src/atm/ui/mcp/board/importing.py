@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import BadTask
+from atm.domain.work_errors import BadTask
 from atm.services.board import planning
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.ui.mcp.actor import actor, sign

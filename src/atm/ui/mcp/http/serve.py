@@ -56,10 +56,21 @@ def serve(server: HttpServer, port: int, ready: Callable[[str, int], None]) -> N
 
 
 class HttpServer:
-    """One server for all tokens; each has a client of its own, as a connection has in the daemon."""
+    """
+    One server for all tokens; each has a client of its own, as a connection has in the daemon.
 
-    def __init__(self, layout: Layout, environment: Mapping[str, str], folder: str) -> None:
+    Whoever has more to offer than atm brings a reception of that kind: the conformance suite's examples, say.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        environment: Mapping[str, str],
+        folder: str,
+        opens: Callable[..., Reception] | None = None,
+    ) -> None:
         self._layout = layout
+        self._opens = opens
         self._tokens = build_access_tokens(layout)
         self._room = build_room(layout)
         self._folder = folder
@@ -73,7 +84,8 @@ class HttpServer:
         from atm.ui.mcp.http.gate import Gate
         from atm.ui.mcp.serving.reception import hear_logger
 
-        self._reception = load_reception()(self._layout, say, has_daemon=False)
+        opens = self._opens or load_reception()
+        self._reception = opens(self._layout, say, has_daemon=False)
         hear_logger("uvicorn", say)
         server = _web_server(Gate(self._app(), line.getsockname()[1], self._bearer, self._admit))
         following = asyncio.ensure_future(self._follow())

@@ -111,9 +111,8 @@ def _mail(messages: Sequence[dict[str, Plain]], left: int, too_large: int = 0) -
     if any("next_offset" in message for message in messages):
         result["hint"] = "the rest of a long message: mail_read with its id and next_offset as offset"
     if too_large:
-        result["hint"] = (
-            f"too large to show: {counted(too_large, 'unread message')}; no sender of that can have been atm"
-        )
+        what = counted(too_large, "unread message is", "unread messages are")
+        result["hint"] = f"{what} too large to show; atm cannot have sent that"
     return result
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.team.authority import is_human
 from atm.domain.team.team import HUMAN as HUMAN_KIND
+from atm.domain.team.team import is_human
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

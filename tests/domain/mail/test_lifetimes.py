@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proving import proves
 
-from atm.domain.mail.retention import DAY, MOST_READ, RetentionPolicy, RowFacts, removable
+from atm.domain.mail.lifetimes import DAY, MOST_READ, RetentionPolicy, RowFacts, removable
 
 NOW = 1_788_000_000.0
 

@@ -1,10 +1,10 @@
 """
-Which rows of an inbox may go (D10).
+How long a message is tried (D8, D27), and how long it is kept (D10).
 
-Unread rows never; rows we do not understand never. Of the read ones we keep the newest `keep_read` or the
-last `keep_days`, whichever is more; of read idle notices only the last `keep_idle` of each sender, because
-they arrive every few seconds and say nothing new. And never more than `MOST_READ` bytes of read rows: an inbox that is
-too large to go through would keep its owner from getting new mail.
+Which rows of an inbox may go: unread rows never; rows we do not understand never. Of the read ones we keep the newest
+`keep_read` or the last `keep_days`, whichever is more; of read idle notices only the last `keep_idle` of each sender,
+because they arrive every few seconds and say nothing new. And never more than `MOST_READ` bytes of read rows: an
+inbox that is too large to go through would keep its owner from getting new mail.
 """
 
 from __future__ import annotations
@@ -12,6 +12,35 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+SEND_WITHIN = 5.0
+"""Seconds for everything that a command does on the way to its answer, whatever others do to the files; then the
+spool."""
+
+UPKEEP_WITHIN = 1.5
+"""Seconds of that for what is done besides: rows that were dropped, and mail that waits for others."""
+
+LAST_EFFORT = 0.5
+"""Seconds that whoever waited for a lock and got it may still need: locks are waited for so much shorter."""
+
+MOST_TRIES = 10
+FIRST_WAIT = 5.0
+LONGEST_WAIT = 3600.0
+
+
+def wait_after(tries: int) -> float:
+    """Seconds to wait after so many failed tries: 5, 10, 20, … up to an hour."""
+    return min(FIRST_WAIT * float(2 ** min(max(tries - 1, 0), 30)), LONGEST_WAIT)
+
+
+def is_exhausted(tries: int, most: int = MOST_TRIES) -> bool:
+    return tries >= most
+
+
+def time_left(deadline: float, now: float) -> float:
+    """How long a lock may be waited for, so that what is done with it is done before the deadline."""
+    return max(0.0, deadline - LAST_EFFORT - now)
+
 
 DAY = 86_400.0
 
