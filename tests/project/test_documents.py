@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from tests.proving import proves
@@ -73,3 +75,57 @@ def test_the_version_is_the_same_everywhere():
 
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
     assert __version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+NOT_RUN = {"docs/errors/foreign-file.md": "a file of another user: only root can make one"}
+"""Pages with a session that no test can run, and why."""
+
+
+def fenced(page):
+    """Every block of a page, with its kind; those in a list stand where all others do."""
+    blocks, kind = [], None
+    for line in page.read_text().splitlines():
+        fence = re.fullmatch(r" *```([a-z]*)", line)
+        if fence and kind is None:
+            kind = fence[1]
+            blocks.append((kind, []))
+        elif fence:
+            kind = None
+        elif kind is not None:
+            blocks[-1][1].append(line)
+    return [(kind, dedent("\n".join(lines))) for kind, lines in blocks]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_shows_as_typed_is_run(page):
+    """`tests/project/run_readme.py` types the lines of `console` blocks, and compares what they print."""
+    blocks = [block for kind, block in fenced(page) if kind != "console"]
+    typed = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    assert bool(typed) == (name_of(page) in NOT_RUN), typed
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_commands_that_are_only_named_are_understood(page):
+    """What stands in `sh` blocks is for other machines, programs and accounts; its words are checked all the same."""
+    from atm.ui.cli.arguments import parse
+    from atm.ui.cli.catalog import load
+
+    for words in [words for kind, block in fenced(page) if kind == "sh" for words in commands_of_atm(block)]:
+        parse(load(words[0])[0], words[1:])
+
+
+def commands_of_atm(block):
+    """The words after `atm`, of every command in a script: up to a pipe, a list or a comment."""
+    script = block.replace("\\\n", " ").replace("$$", "4711").replace("$(", " ; ").replace("\n", "\n ; ")
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=";|&<>()")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    found, words = [], list(lexer)
+    while "atm" in words:
+        words = words[words.index("atm") + 1 :]
+        end = next((at for at, word in enumerate(words) if word and set(word) <= set(";|&<>()")), len(words))
+        found.append(words[:end])
+    return [one for one in found if one]
