@@ -13,9 +13,13 @@ import pytest
 from tests.proving import proves
 
 from atm.config.known import KNOWN
-from atm.ui.cli.catalog import COMMANDS
+from atm.ui.cli.arguments import parse
+from atm.ui.cli.catalog import COMMANDS, load
 
 ROOT = Path(__file__).parents[2]
+NOUNS_BY_VERB = ("teams", "tasks", "sync", "config")
+"""Whose verbs print different things, so that each is named."""
+
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -48,6 +52,19 @@ def test_every_setting_is_in_the_reference():
 def test_every_command_is_in_the_reference():
     page = (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert [name for name in COMMANDS if f"atm {name}" not in page] == []
+
+
+def test_every_command_is_in_the_reference_of_json():
+    """A heading names commands: "`atm tasks add`, `edit`" is two of them; one of a noun speaks of all its verbs."""
+    page = (ROOT / "docs" / "reference" / "json.md").read_text()
+    named = set()
+    for noun, heading in re.findall(r"^## `atm (\w+)(.*)$", page, re.M):
+        words = re.findall(r"`([^`]+)`", f"`atm {noun}{heading}")
+        named |= {word.removeprefix("atm ") if word.startswith("atm ") else f"{noun} {word}" for word in words}
+    commands = [load(name)[0] for name in COMMANDS]
+    verbs = [verb.name for command in commands for verb in command.subcommands or (command,)]
+    told_as_one = {command.name for command in commands if command.name not in NOUNS_BY_VERB} & named
+    assert [verb for verb in verbs if verb not in named and verb.split()[0] not in told_as_one] == []
 
 
 @proves("R001-2.1-10")
@@ -83,7 +100,8 @@ NOT_RUN = {"docs/errors/foreign-file.md": "a file of another user: only root can
 
 def fenced(page):
     """Every block of a page, with its kind; those in a list stand where all others do."""
-    blocks, kind = [], None
+    blocks: list[tuple[str, list[str]]] = []
+    kind = None
     for line in page.read_text().splitlines():
         fence = re.fullmatch(r" *```([a-z]*)", line)
         if fence and kind is None:
@@ -111,9 +129,6 @@ def test_what_a_page_shows_as_typed_is_run(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
 def test_commands_that_are_only_named_are_understood(page):
     """What stands in `sh` blocks is for other machines, programs and accounts; its words are checked all the same."""
-    from atm.ui.cli.arguments import parse
-    from atm.ui.cli.catalog import load
-
     for words in [words for kind, block in fenced(page) if kind == "sh" for words in commands_of_atm(block)]:
         parse(load(words[0])[0], words[1:])
 
