@@ -130,7 +130,7 @@ def test_what_a_page_shows_as_typed_is_run(page):
 def test_commands_that_are_only_named_are_understood(page):
     """What stands in `sh` blocks is for other machines, programs and accounts; its words are checked all the same."""
     for words in [words for kind, block in fenced(page) if kind == "sh" for words in commands_of_atm(block)]:
-        parse(load(words[0])[0], words[1:])
+        assert parse(load(words[0])[0], words[1:]).command.name.startswith(words[0])
 
 
 def commands_of_atm(block):
