@@ -101,3 +101,7 @@ def seen(**more):
 )
 def test_what_is_different_is_said_and_nothing_else(was, now, said):
     assert [change.words for change in changes(was, now)] == said
+
+
+def test_without_a_team_a_program_is_told_in_json_alone(atm):
+    assert atm("watch", "--for", "0.1", "--json").json == {"action": "watch", "teams": 0}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -145,18 +146,20 @@ class Shell:
         after = 'code=$?; declare -p | grep "^declare -[-x]* [A-Z]" > "$KEPT/env"; pwd > "$KEPT/pwd"; exit $code'
         # Files, and no pipes: what goes on in the background would keep these open.
         with open(f"{self._kept}/out", "w+") as out, open(f"{self._kept}/err", "w+") as err:
+            process = subprocess.Popen(
+                ["bash", "-c", f"{before}\n{command}\n{after}"],
+                cwd=self._sandbox,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
             try:
-                self.code = subprocess.run(
-                    ["bash", "-c", f"{before}\n{command}\n{after}"],
-                    cwd=self._sandbox,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    timeout=60,
-                    check=False,
-                ).returncode
+                self.code = process.wait(60)
             except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                self.code = process.wait()
                 return ["(it did not end within a minute)"]
             return [line for file in (out, err) if not file.seek(0) for line in file.read().split("\n")]
 

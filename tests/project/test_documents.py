@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from tests.proving import proves
 
 from atm.config.known import KNOWN
-from atm.ui.cli.catalog import COMMANDS
+from atm.ui.cli.arguments import parse
+from atm.ui.cli.catalog import COMMANDS, load
 
 ROOT = Path(__file__).parents[2]
+NOUNS_BY_VERB = ("teams", "tasks", "sync", "config")
+"""Whose verbs print different things, so that each is named."""
+
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -48,6 +54,19 @@ def test_every_command_is_in_the_reference():
     assert [name for name in COMMANDS if f"atm {name}" not in page] == []
 
 
+def test_every_command_is_in_the_reference_of_json():
+    """A heading names commands: "`atm tasks add`, `edit`" is two of them; one of a noun speaks of all its verbs."""
+    page = (ROOT / "docs" / "reference" / "json.md").read_text()
+    named = set()
+    for noun, heading in re.findall(r"^## `atm (\w+)(.*)$", page, re.M):
+        words = re.findall(r"`([^`]+)`", f"`atm {noun}{heading}")
+        named |= {word.removeprefix("atm ") if word.startswith("atm ") else f"{noun} {word}" for word in words}
+    commands = [load(name)[0] for name in COMMANDS]
+    verbs = [verb.name for command in commands for verb in command.subcommands or (command,)]
+    told_as_one = {command.name for command in commands if command.name not in NOUNS_BY_VERB} & named
+    assert [verb for verb in verbs if verb not in named and verb.split()[0] not in told_as_one] == []
+
+
 @proves("R001-2.1-10")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page):
@@ -73,3 +92,55 @@ def test_the_version_is_the_same_everywhere():
 
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
     assert __version__ in (ROOT / "CHANGELOG.md").read_text()
+
+
+NOT_RUN = {"docs/errors/foreign-file.md": "a file of another user: only root can make one"}
+"""Pages with a session that no test can run, and why."""
+
+
+def fenced(page):
+    """Every block of a page, with its kind; those in a list stand where all others do."""
+    blocks: list[tuple[str, list[str]]] = []
+    kind = None
+    for line in page.read_text().splitlines():
+        fence = re.fullmatch(r" *```([a-z]*)", line)
+        if fence and kind is None:
+            kind = fence[1]
+            blocks.append((kind, []))
+        elif fence:
+            kind = None
+        elif kind is not None:
+            blocks[-1][1].append(line)
+    return [(kind, dedent("\n".join(lines))) for kind, lines in blocks]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_shows_as_typed_is_run(page):
+    """`tests/project/run_readme.py` types the lines of `console` blocks, and compares what they print."""
+    blocks = [block for kind, block in fenced(page) if kind != "console"]
+    typed = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    assert bool(typed) == (name_of(page) in NOT_RUN), typed
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_commands_that_are_only_named_are_understood(page):
+    """What stands in `sh` blocks is for other machines, programs and accounts; its words are checked all the same."""
+    for words in [words for kind, block in fenced(page) if kind == "sh" for words in commands_of_atm(block)]:
+        assert parse(load(words[0])[0], words[1:]).command.name.startswith(words[0])
+
+
+def commands_of_atm(block):
+    """The words after `atm`, of every command in a script: up to a pipe, a list or a comment."""
+    script = block.replace("\\\n", " ").replace("$$", "4711").replace("$(", " ; ").replace("\n", "\n ; ")
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=";|&<>()")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    found, words = [], list(lexer)
+    while "atm" in words:
+        words = words[words.index("atm") + 1 :]
+        end = next((at for at, word in enumerate(words) if word and set(word) <= set(";|&<>()")), len(words))
+        found.append(words[:end])
+    return [one for one in found if one]

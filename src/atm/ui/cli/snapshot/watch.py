@@ -82,7 +82,7 @@ class _Watcher:
                 for change in changes(was, now):
                     self._say(now, change)
             self._mail(name)
-        if not self._begun and not names:
+        if not self._begun and not names and not self._session.as_json:
             self._session.print("No teams yet: atm teams create NAME")
         self._begun = True
         self._session.flush()
