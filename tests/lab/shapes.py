@@ -16,8 +16,10 @@ Shape = dict[str, str]
 
 SOMETIMES = "?"
 KINDS = {"int": "number", "float": "number", "NoneType": "null"}
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d-]+Z?|\d+(?=$|\.(?!\d))|/.*")
-"""What names one of many: an id, a time, a number, a path."""
+ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d-]+Z?|\d+(?=$|\.)|-[0-9a-z]{6}(?=\.sh$)|/.*"
+)
+"""What names one of many: an id, a time, a number, a few letters by chance, a path."""
 
 
 def kind_of(value: object) -> str:

@@ -115,6 +115,7 @@ def test_an_agent_whose_dialog_was_cancelled_is_woken(agent):
     pane = agent.sits_down("begin", asking=True)
     with pane.shown_on_failure():
         until(lambda: agent.state == "waiting", 60)
+        agent.keep_shapes(agent.shapes())  # of a session that waits for its user
         pane.press("Escape")
         until(lambda: agent.state == "idle", 30, lambda: agent.state)
         agent.gets("letter-4 after the dialog")
