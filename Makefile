@@ -67,16 +67,17 @@ busy: $(READY)
 	@$(BIN)/python -m tests.busy $(RUNS)
 
 # Installs pinned versions from npm into a cache folder (LATEST=1: the newest), runs them without network or account, and
-# writes what each model saw, and when, to $(EVIDENCE). LAB picks tests.
+# writes what each model saw, and when, to $(EVIDENCE). LAB picks tests; then it says what differs from the corpus.
 EVIDENCE ?= build/lab
 LAB ?= tests/lab
+LAB_JOBS ?= $(CORES)
 lab: $(READY)
 	@$(BIN)/python -m tests.lab.programs
-	@$(BIN)/python -m tests.lab.mcp_clients
+	@$(if $(filter tests/lab %/test_mcp_clients.py,$(LAB)),$(BIN)/python -m tests.lab.mcp_clients)
 	@rm -rf $(EVIDENCE)
-	@ATM_LAB=1 ATM_LAB_EVIDENCE=$(abspath $(EVIDENCE)) $(BIN)/python -m pytest -n $(CORES) $(LAB)
+	@ATM_LAB=1 ATM_LAB_EVIDENCE=$(abspath $(EVIDENCE)) $(BIN)/python -m pytest -n $(LAB_JOBS) $(LAB)
 	@$(BIN)/python -m tests.lab.evidence $(EVIDENCE)
-	@$(BIN)/python -m tests.lab.drift $(EVIDENCE)/payloads
+	@$(BIN)/python -m tests.lab.drift $(EVIDENCE)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

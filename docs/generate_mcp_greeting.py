@@ -1,9 +1,10 @@
 """
 Writes `src/atm/ui/mcp/stdio/greeting.txt`: what `atm mcp` says by itself while the daemon is still starting.
 
-It is what the server itself answers to `initialize` and `tools/list`, so that both say the same. Run it after a change
-of a tool, or of the SDK: `.venv/bin/python docs/generate_mcp_greeting.py`. `render()` gives the file to whoever wants
-to compare: the versions that shake hands, the greeting, and each tool behind the roles that see it.
+It is what the server itself answers to `initialize` and to requests for its lists, so that both say the same. Run it
+after a change of a tool or a prompt, or of the SDK: `.venv/bin/python docs/generate_mcp_greeting.py`. `render()` gives
+the file to whoever wants to compare: the versions that shake hands, the greeting, and each tool, prompt and template
+behind the roles that see it and the list that it is in.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 
 from atm.ui.mcp.catalog import all_tools
 from atm.ui.mcp.hello import IdentityClaim, encode_hello
+from atm.ui.mcp.prompts import PROMPTS
+from atm.ui.mcp.resources import RESOURCES
 from atm.ui.mcp.serving.in_process import open_line
 from atm.ui.mcp.serving.roles import ROLES
-from atm.ui.mcp.serving.server import _entry
-from atm.ui.mcp.tool import Tool
+from atm.ui.mcp.serving.server import prompt_entry, template_entry, tool_entry
 from atm.wiring.files import find_layout
 
 FILE = Path(__file__).resolve().parents[1] / "src/atm/ui/mcp/stdio/greeting.txt"
@@ -31,13 +35,16 @@ FILE = Path(__file__).resolve().parents[1] / "src/atm/ui/mcp/stdio/greeting.txt"
 def render() -> str:
     """The whole file."""
     rows = [
-        f"{' '.join(role for role in ROLES if role in tool.roles)}\t{_encoded(_said(tool))}" for tool in all_tools()
+        *(_row(tool.roles, "tools", tool_entry(tool)) for tool in all_tools()),
+        *(_row(prompt.roles, "prompts", prompt_entry(prompt)) for prompt in PROMPTS),
+        *(_row(ROLES, "resourceTemplates", template_entry(one)) for one in RESOURCES),
     ]
     return "\n".join([" ".join(HANDSHAKE_PROTOCOL_VERSIONS), _encoded(_greeting_of_its_own()), *rows]) + "\n"
 
 
-def _said(tool: Tool) -> dict[str, Any]:
-    return _entry(tool).model_dump(by_alias=True, mode="json", exclude_none=True)
+def _row(roles: Collection[str], list: str, entry: BaseModel) -> str:
+    said = _encoded(entry.model_dump(by_alias=True, mode="json", exclude_none=True))
+    return f"{' '.join(role for role in ROLES if role in roles)}\t{list}\t{said}"
 
 
 def _greeting_of_its_own() -> dict[str, Any]:

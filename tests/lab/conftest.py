@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.lab import drift, programs
+from tests.lab import drift, files, programs
+from tests.lab.shapes import Shape
 from tests.lab.vendors import VENDORS, Place, Vendor
 from tests.optional import skip_without
 
@@ -193,7 +194,7 @@ class LabAgent:
         self.atm("init", "--vendor", self.vendor.name)
         if kept := os.environ.get("ATM_LAB_EVIDENCE"):
             atm = os.path.join(os.path.dirname(sys.executable), "atm")
-            drift.record(self.home, atm, Path(kept) / "payloads")
+            drift.record(self.home, atm, Path(kept) / drift.PAYLOADS)
         self.vendor.prepare(self.place)
 
     def atm(self, *words: str, me: str = FRIEND) -> str:
@@ -252,11 +253,27 @@ class LabAgent:
         """How far `atm receipts` says that it has come."""
         return str(json.loads(self.atm("receipts", message, "--json"))["recipients"][0]["state"])
 
+    @property
+    def state(self) -> str:
+        """What `atm members` says of the member: working, idle, waiting."""
+        members = json.loads(self.atm("members", "--json"))["members"]
+        return next(str(member["state"]) for member in members if member["name"] == ME)
+
     def unread(self) -> list[str]:
         said = json.loads(self.atm("read", ME, "--no-mark", "--json"))
         return [str(row["text"]) for row in said["messages"]]
 
+    def shapes(self) -> dict[str, Shape]:
+        """Of the files that its program has now."""
+        return files.shapes_in_home(self.home, self.vendor.name)
+
+    def keep_shapes(self, found: dict[str, Shape]) -> None:
+        if kept := os.environ.get("ATM_LAB_EVIDENCE"):
+            files.keep(found, self.vendor.name, self.version, Path(kept) / drift.FILES)
+
     def close(self) -> None:
+        if self.seen.requests:
+            self.keep_shapes(self.shapes())  # before its end: what tells of a session goes with it
         for close in [*(run.close for run in self._runs), *self.closes]:
             close()
         end = time.monotonic() + 20

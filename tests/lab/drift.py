@@ -1,8 +1,12 @@
 """
-What hooks are told, recorded in a run of the lab and compared with the corpus: what a newer version says differently.
+What a newer version does differently: what its hooks are told and what it keeps in files, recorded in a run of the lab
+and compared with the corpus.
 
-Between a vendor's program and `atm hook` stands a script that keeps each payload. Compared are the fields and their
-kinds, not what they say.
+    python -m tests.lab.drift build/lab             # after `make lab`
+    python -m tests.lab.drift build/lab --record    # make the files of this run the recorded ones
+
+Between a vendor's program and `atm hook` stands a script that keeps each payload; of files and settings the shapes are
+kept before a home is removed (`files.py`). Compared are fields and their kinds, not what they say.
 """
 
 from __future__ import annotations
@@ -11,6 +15,10 @@ import json
 import re
 import sys
 from pathlib import Path
+
+from tests.lab import files
+from tests.lab.shapes import Shape, merged, shape
+from tests.lab.shapes import differences as shapes_differ
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "recorded_hooks"
 
@@ -25,7 +33,8 @@ fi
 exec {atm} "$@"
 """
 
-Shape = dict[str, str]
+PAYLOADS, FILES = "payloads", "files"
+"""Folders of a run."""
 
 
 def record(home: Path, atm: str, folder: Path) -> None:
@@ -39,7 +48,7 @@ def record(home: Path, atm: str, folder: Path) -> None:
 
 def shapes_in(folder: Path) -> dict[tuple[str, str], Shape]:
     """For each vendor and event every field that was ever there, and its kind."""
-    found: dict[tuple[str, str], Shape] = {}
+    found: dict[tuple[str, str], list[Shape]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
             said = json.loads(path.read_bytes())
@@ -48,33 +57,45 @@ def shapes_in(folder: Path) -> dict[tuple[str, str], Shape]:
         vendor, _, rest = path.name.partition("-")
         if isinstance(said, dict):
             event = str(said.get("hook_event_name") or said.get("event") or re.split(r"[-.]", rest)[0])
-            found.setdefault((vendor, event), {}).update({key: type(value).__name__ for key, value in said.items()})
-    return found
+            found.setdefault((vendor, event), []).append(shape(said, 1))
+    return {key: merged(shapes) for key, shapes in found.items()}
 
 
 def differences(folder: Path, corpus: Path = CORPUS) -> list[str]:
-    """A line for each event that nobody recorded before, and for each field that came or is another kind now."""
+    """A line for each event that nobody recorded before, and for each field that came, went or is another kind now."""
     known, lines = shapes_in(corpus), []
-    for (vendor, event), shape in sorted(shapes_in(folder).items()):
+    for (vendor, event), now in sorted(shapes_in(folder).items()):
         former = known.get((vendor, event))
         if former is None:
-            lines.append(f"{vendor} {event}: not in the corpus; it says {', '.join(sorted(shape))}")
-            continue
-        lines += [f"{vendor} {event}: new field {key} ({shape[key]})" for key in sorted(shape.keys() - former.keys())]
-        lines += [
-            f"{vendor} {event}: {key} was {former[key]} and is {shape[key]}"
-            for key in sorted(shape.keys() & former.keys())
-            if former[key] != shape[key]
-        ]
+            lines.append(f"{vendor} {event}: not in the corpus; it says {', '.join(sorted(now))}")
+        else:
+            lines += shapes_differ(f"{vendor} {event}", former, now)
+    return lines
+
+
+def differences_of_files(folder: Path, corpus: Path = files.CORPUS) -> list[str]:
+    """The same for what is in files, with the versions in the first line of a vendor of which something is told."""
+    known, lines = files.recorded_in(corpus), []
+    for vendor, now in files.recorded_in(folder).items():
+        former = known.get(vendor, files.Recorded((), {}))
+        told = [f"{vendor} {kind}: not in the corpus" for kind in sorted(now.files.keys() - former.files.keys())]
+        for kind in sorted(now.files.keys() & former.files.keys()):
+            told += shapes_differ(f"{vendor} {kind}", former.files[kind], now.files[kind])
+        if told:
+            lines += [f"{vendor} {' '.join(now.versions)}; recorded: {' '.join(former.versions) or 'nothing'}", *told]
     return lines
 
 
 def main(words: list[str]) -> int:
-    if not shapes_in(Path(words[0])):
-        print(f"no hook was told anything: there is nothing in {words[0]}")
+    run = Path(words[0])
+    if "--record" in words:
+        files.record(run / FILES)
+        return 0
+    if not shapes_in(run / PAYLOADS):
+        print(f"no hook was told anything: there is nothing in {run / PAYLOADS}")
         return 1
-    found = differences(Path(words[0]))
-    print("\n".join(["hooks were told what the corpus does not know:", *found]) if found else "hooks: as in the corpus")
+    for what, found in (("hooks", differences(run / PAYLOADS)), ("files", differences_of_files(run / FILES))):
+        print("\n".join([f"{what}: not as in the corpus", *found]) if found else f"{what}: as in the corpus")
     return 0
 
 

@@ -39,6 +39,8 @@ class Vendor(ABC):
     """Tests that fail with this program, and why."""
     allowing: ClassVar[tuple[str, ...]] = ()
     """Words of its command line that keep it from asking for a permission."""
+    asks_again: ClassVar[str] = ""
+    """What it shows at the first Esc of two."""
     briefed_as: ClassVar[str] = "user"
     """The role of what a hook says at the start."""
 
@@ -179,6 +181,7 @@ class GeminiCli(Vendor):
 class OpenCode(Vendor):
     name = "opencode"
     can_go_on = False
+    asks_again = "again to interrupt"
 
     def prepare(self, place: Place) -> None:
         here = place.home / ".config/opencode"

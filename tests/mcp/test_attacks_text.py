@@ -19,7 +19,7 @@ from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, success
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
-from atm.ui.mcp.serving.server import INSTRUCTIONS, _entry
+from atm.ui.mcp.serving.server import INSTRUCTIONS, tool_entry
 from atm.ui.mcp.wording import NOTICE
 from atm.wiring.mail import build_room
 
@@ -142,7 +142,7 @@ def test_no_answer_is_larger_than_a_context_can_bear_whatever_was_written(crew):
 @pytest.mark.parametrize("role", ["teammate"])
 def test_what_the_server_really_lists_stays_below_the_budget(role):
     """The very bytes, with annotations; four are about a token."""
-    listed = ListToolsResult(tools=[_entry(tool) for tool in tools_for(role)])
+    listed = ListToolsResult(tools=[tool_entry(tool) for tool in tools_for(role)])
     assert len(listed.model_dump_json(by_alias=True, exclude_unset=True).encode()) / 4 < MOST_TOKENS * 0.96
 
 

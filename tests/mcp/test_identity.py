@@ -177,5 +177,5 @@ def test_an_agent_that_nobody_named_is_not_the_person_of_this_machine(room, layo
     assert (caller.member, caller.role, caller.source) == ("", "observer", "nobody")
     early = early_words(layout, claim(member=""))
     assert early is not None
-    assert early.tools == EarlyWords("observer").tools
+    assert early.answer("tools/list", None) == EarlyWords("observer").answer("tools/list", None)
     assert admit(layout, claim(member="", role="human"), has_daemon=False).role == "human"

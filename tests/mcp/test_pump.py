@@ -14,9 +14,11 @@ import pytest
 from atm.domain.errors import AtmError
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.hello import LONGEST_LINE
+from atm.ui.mcp.prompts import prompts_for
+from atm.ui.mcp.resources import RESOURCES
 from atm.ui.mcp.serving.roles import LEAD, OBSERVER, ROLES, TEAMMATE
 from atm.ui.mcp.stdio import moving, pump
-from atm.ui.mcp.stdio.early import EarlyWords
+from atm.ui.mcp.stdio.early import ASKED_AT_ONCE, EarlyWords
 from atm.ui.mcp.stdio.lines import Opening, PumpLines
 from atm.ui.mcp.stdio.pump import Pump
 
@@ -569,8 +571,12 @@ def test_a_daemon_that_runs_speaks_for_itself(bench):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_shipped_list_is_what_a_role_sees(role):
-    told = json.loads(EarlyWords(role).tools)["tools"]
-    assert [tool["name"] for tool in told] == [tool.name for tool in tools_for(role)]
+    words = EarlyWords(role)
+    told = {name: json.loads(words.answer(method, None) or "")[name] for method, name in ASKED_AT_ONCE.items()}
+    assert [tool["name"] for tool in told["tools"]] == [tool.name for tool in tools_for(role)]
+    assert [prompt["name"] for prompt in told["prompts"]] == [prompt.name for prompt in prompts_for(role)]
+    assert [one["uriTemplate"] for one in told["resourceTemplates"]] == [one.uri for one in RESOURCES]
+    assert words.answer("tools/call", None) is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
+from tests.mcp.starting import Starting
 from tests.proving import proves
 from tests.teamd.conftest import BRISK
 
@@ -23,6 +24,7 @@ from atm.services.mail.sending import send
 from atm.services.roster.members import create_team
 from atm.ui.cli.main import main
 from atm.ui.mcp.catalog import tools_for
+from atm.ui.mcp.stdio.early import ASKED_AT_ONCE
 from mcp import Client as Official
 
 ERAS = ("legacy", "2026-07-28")
@@ -88,6 +90,21 @@ def test_a_daemon_that_cannot_start_is_done_without(house, room, layout, speak):
     assert spoken.call("task_briefing")["structuredContent"]["daemon"] is False
     assert spoken.end() == 0
     assert b"serving in this process" in spoken.process.stderr.read()
+
+
+def test_everything_that_agents_ask_for_at_once_is_answered_while_the_daemon_is_starting(house, room, layout, speak):
+    """Claude Code waits for tools, prompts and resources, Gemini CLI for prompts before it asks for tools."""
+    with Starting(layout) as daemon:
+        spoken = speak(house, "--team", "crew", "--as", "ann")
+        spoken.shake_hands()
+        early = {method: spoken.ask(method)["result"] for method in ASKED_AT_ONCE}
+        assert daemon.is_waited_for()
+    assert spoken.call("task_briefing")["structuredContent"]["daemon"] is True
+    later = {method: spoken.ask(method)["result"] for method in ASKED_AT_ONCE}
+    assert [method for method in ASKED_AT_ONCE if early[method] != later[method]] == ["resources/list"]
+    assert early["resources/list"] == {"resources": []}
+    assert [one["method"] for one in spoken.notices] == ["notifications/resources/list_changed"]
+    assert spoken.end() == 0
 
 
 @proves("R002-16.6-05", "R002-16.7-20", "R002-16.7-23")

@@ -17,7 +17,7 @@ from atm.domain.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools, find_tool, tools_for
 from atm.ui.mcp.serving.roles import ROLES
-from atm.ui.mcp.serving.server import _entry
+from atm.ui.mcp.serving.server import tool_entry
 from atm.ui.mcp.tool import BOSSES, WORKERS, Tool
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "tools.json"
@@ -37,7 +37,7 @@ def crew(layout) -> Crew:
 
 def listed(tool: Tool) -> dict[str, Any]:
     """A tool as the protocol lists it."""
-    entry: dict[str, Any] = _entry(tool).model_dump(by_alias=True, mode="json", exclude_none=True)
+    entry: dict[str, Any] = tool_entry(tool).model_dump(by_alias=True, mode="json", exclude_none=True)
     return entry
 
 

@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.delivery.moments import END, IDLE, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE
+from atm.domain.delivery.moments import (
+    END,
+    IDLE,
+    MAIL,
+    NOTICE,
+    PROMPT,
+    START,
+    STOP,
+    TASK_CREATED,
+    TOOL,
+    TURN_DONE,
+)
 from atm.formats.delivery.hook_call import known_events, parse_call
 
 RECORDED = Path(__file__).parents[2] / "corpus" / "recorded_hooks"
@@ -19,6 +30,7 @@ MOMENTS = {
     "SessionEnd": END,
     "SessionStart": START,
     "Stop": STOP,
+    "TaskCreated": TASK_CREATED,
     "TeammateIdle": IDLE,
     "UserPromptSubmit": PROMPT,
     "Interrupt": TURN_DONE,
@@ -27,6 +39,7 @@ MOMENTS = {
     "AfterTool": TOOL,
     "BeforeAgent": PROMPT,
     "chat.message": PROMPT,
+    "mail.waiting": MAIL,
     "session.created": START,
     "session.idle": TURN_DONE,
     "tool.execute.after": TOOL,

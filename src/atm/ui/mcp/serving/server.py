@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from atm.domain.plain import Plain
-    from atm.ui.mcp.offer import Offer, Told
+    from atm.ui.mcp.offer import Offer, OfferedPrompt, OfferedResource, Told
     from atm.ui.mcp.serving.client import Client
     from atm.ui.mcp.serving.workers import Workers
     from atm.ui.mcp.tool import Tool
@@ -150,7 +150,7 @@ class _Desk:
         await self._settled(client)
         client.feed(ctx)
         role = client.told_role = client.caller.role
-        return ListToolsResult(tools=[_entry(tool) for tool in self._offer.tools_for(role)])
+        return ListToolsResult(tools=[tool_entry(tool) for tool in self._offer.tools_for(role)])
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         client, arguments = self._client_of(ctx), params.arguments or {}
@@ -233,12 +233,7 @@ class _Desk:
         ctx: Context,  # noqa: ARG002 - the same for everybody
         params: PaginatedRequestParams | None,  # noqa: ARG002 - all fit on one page
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(
-            resource_templates=[
-                ResourceTemplate(uri_template=one.uri, name=one.name, title=one.title, description=one.description)
-                for one in self._offer.resources
-            ]
-        )
+        return ListResourceTemplatesResult(resource_templates=[template_entry(one) for one in self._offer.resources])
 
     async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         client, read = self._client_of(ctx), self._offer.read
@@ -272,17 +267,7 @@ class _Desk:
     ) -> ListPromptsResult:
         client = self._client_of(ctx)
         await self._settled(client)
-        return ListPromptsResult(
-            prompts=[
-                Prompt(
-                    name=one.name,
-                    title=one.title,
-                    description=one.description,
-                    arguments=[PromptArgument(name=name, description=why) for name, why in one.arguments.items()],
-                )
-                for one in self._offer.prompts_for(client.caller.role)
-            ]
-        )
+        return ListPromptsResult(prompts=[prompt_entry(one) for one in self._offer.prompts_for(client.caller.role)])
 
     async def get_prompt(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
         client, render = self._client_of(ctx), self._offer.render
@@ -344,7 +329,19 @@ def _run_of(client: Client, params: CallToolRequestParams) -> Hashable:
     return caller.team, caller.member.casefold(), caller.joined_at, params.name, id.strip().lstrip("#")
 
 
-def _entry(tool: Tool) -> ToolEntry:
+# How each is listed; docs/generate_mcp_greeting.py writes the same into a list.
+
+
+def template_entry(one: OfferedResource) -> ResourceTemplate:
+    return ResourceTemplate(uri_template=one.uri, name=one.name, title=one.title, description=one.description)
+
+
+def prompt_entry(one: OfferedPrompt) -> Prompt:
+    arguments = [PromptArgument(name=name, description=why) for name, why in one.arguments.items()]
+    return Prompt(name=one.name, title=one.title, description=one.description, arguments=arguments)
+
+
+def tool_entry(tool: Tool) -> ToolEntry:
     return ToolEntry(
         name=tool.name,
         title=tool.title,

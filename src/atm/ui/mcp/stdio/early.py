@@ -1,9 +1,10 @@
 """
-What an agent is told while its daemon is still starting: the greeting and the tools of its role, from a shipped list.
+What an agent is told while its daemon is starting: the greeting and what its role is offered, from a shipped list.
 
-Agents ask for both at once, and what is not there when their model is asked first does not exist for it. The list is
-made by `docs/generate_mcp_greeting.py` from the server's own answers, so both say the same. The role is a guess, by the
-roster: what the daemon says later counts, and if that differs the agent is told that its tools have changed.
+Agents ask for tools, prompts and resources at once, some wait for all of them, and what is not there when their model
+is asked first does not exist for it. The list is made by `docs/generate_mcp_greeting.py` from the server's own answers,
+so both say the same. The role is a guess, by the roster: what the daemon says later counts, and if that differs the
+agent is told that its list has changed. Which resources there are only the daemon knows: until then there are none.
 
 Light, as the pump is: nothing of the catalogue is imported here, and the list is carried as it stands in the file.
 """
@@ -13,8 +14,9 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import AtmError
-from atm.formats.files.json_record import decode_object, encode, to_text
+from atm.formats.files.json_record import decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.serving.roles import allowed_role
+from atm.ui.mcp.stdio.lines import GREETING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
     from atm.ui.mcp.hello import IdentityClaim
 
 LIST = "greeting.txt"
+ASKED_AT_ONCE = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""Requests, and what the list in their answer is called."""
 
 
 class EarlyWords:
@@ -31,9 +40,21 @@ class EarlyWords:
 
     def __init__(self, role: str) -> None:
         with open(os.path.join(os.path.dirname(__file__), LIST), "rb") as file:
-            self._versions, self._greeting, *tools = to_text(file.read()).splitlines()
-        rows = (row.partition("\t") for row in tools)
-        self.tools = f'{{"tools":[{",".join(tool for roles, _, tool in rows if role in roles.split())}]}}'
+            self._versions, self._greeting, *rows = to_text(file.read()).splitlines()
+        said: dict[str, list[str]] = {name: [] for name in ASKED_AT_ONCE.values()}
+        for row in rows:
+            roles, name, entry = row.split("\t", 2)
+            if role in roles.split():
+                said[name].append(entry)
+        self._lists = {method: f'{{"{name}":[{",".join(said[name])}]}}' for method, name in ASKED_AT_ONCE.items()}
+
+    def answer(self, method: str, asked: Plain) -> str | None:
+        """None for what has to wait for the daemon. `asked`: what came with the handshake."""
+        return self.greeting(asked) if method == GREETING else self._lists.get(method)
+
+    def changed(self, method: str) -> bytes:
+        """For a daemon whose list is another one."""
+        return to_bytes(f'{{"jsonrpc":"2.0","method":"notifications/{method.partition("/")[0]}/list_changed"}}\n')
 
     def greeting(self, params: Plain) -> str:
         """In the version that the client asks for, if there is such a one; else in the newest that shakes hands."""

@@ -4,7 +4,7 @@
 There is one for each agent, all day, so it is light: no asyncio, no json, no SDK. It knows which requests wait for an
 answer. If the daemon dies, they are answered with an error, a new one is found or started when the agent speaks next,
 and what the agent said at the beginning is said to it again. While the first one is still starting, the greeting and
-the tools are answered from a list (`early.py`); everything else is kept for it. When the agent goes, or a signal asks
+what is on offer are answered from a list (`early.py`); all else is kept for it. When the agent goes, or a signal asks
 it to end, it goes at once; answers that did not reach the agent are cancelled, so that mail in them is given back.
 Where there was no daemon, the server is in this process; when one comes, the agent moves there between two requests.
 """
@@ -43,8 +43,6 @@ GIVE_BACK_SECONDS = 3.0
 LOOK_SECONDS = 2.0
 EARLY_AFTER = 0.2
 """Seconds for a daemon that runs to say itself what it has to say. One that has to be started takes some."""
-TOOLS = "tools/list"
-CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
 GONE, TOO_LONG = -32000, -32600
 CANCELLED = "notifications/cancelled"
@@ -72,8 +70,8 @@ class Pump:
         self._find_words = early
         self._words: EarlyWords | None = None
         """What is said for a daemon that is still starting, once that was needed."""
-        self._told: dict[str, Plain] = {}
-        """Lists of tools that were told so: the id as JSON, and the answer."""
+        self._told: dict[str, tuple[str, Plain]] = {}
+        """What was told so: the id as JSON, the method, and the answer."""
         self._search: Search | None = None
         self._early_is_over = False
         self._has_ended = False
@@ -247,7 +245,7 @@ class Pump:
         return not self._early_is_over and (self._words is not None or GREETING in self._waiting.values())
 
     def _speak_early(self) -> None:
-        """What the agent has asked so far, if it is the greeting or, after that, the tools."""
+        """What the agent has asked so far, if it is the greeting or, after that, one of the lists."""
         if not self._may_speak_early():
             return
         self._words = self._words or self._find_words()
@@ -255,11 +253,10 @@ class Pump:
             self._early_is_over = True  # nobody knows; it is as if there had been a daemon
             return
         for id, method in list(self._waiting.items()):
-            if method in (GREETING, TOOLS):
-                asked = self._opening.asked if method == GREETING else None
-                said = self._words.greeting(asked) if method == GREETING else self._words.tools
-                if method == TOOLS:
-                    self._told[id] = decode_object(said)
+            said = self._words.answer(method, self._opening.asked)
+            if said is not None:
+                if method != GREETING:
+                    self._told[id] = method, decode_object(said)
                 del self._waiting[id]
                 self._unheard.add(id)
                 self._tell(to_bytes(f'{{"jsonrpc":"2.0","id":{id},"result":{said}}}\n'), id)
@@ -358,8 +355,9 @@ class Pump:
             id = answered(line)
             if id is not None and id in self._unheard:
                 self._unheard.discard(id)
-                if id in self._told and result_in(line) != self._told.pop(id):
-                    self._tell(CHANGED)
+                method, told = self._told.pop(id, ("", None))
+                if method and self._words is not None and result_in(line) != told:
+                    self._tell(self._words.changed(method))
                 continue
             if id is not None:
                 self._waiting.pop(id, None)
