@@ -549,6 +549,16 @@ def test_of_two_kinds_of_clients_those_that_shake_no_hands_wait_for_the_daemon(c
     assert cold.hear()["result"] == {"tools": []}
 
 
+def test_whoever_gives_up_the_later_era_and_shakes_hands_is_not_heard_in_both(cold):
+    """As Claude Code 2.1.326 does when its probe is not answered in time: the server would go on in the later era."""
+    cold.say(b'{"jsonrpc":"2.0","id":"probe","method":"server/discover"}\n')
+    cold.say(INITIALIZE)
+    assert (cold.hear()["id"], cold.hear()["id"]) == ("probe", 0)
+    cold.say(INITIALIZED + CALL)
+    cold.may_go_on.set()
+    cold.reaches_daemon(INITIALIZE + INITIALIZED + CALL)
+
+
 def test_whoever_says_all_at_once_and_goes_is_answered_when_there_is_a_daemon(cold):
     cold.say(INITIALIZE + INITIALIZED + CALL)
     os.close(cold.to_pump)

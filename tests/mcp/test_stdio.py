@@ -241,6 +241,19 @@ def test_an_agent_that_was_served_in_its_own_process_moves_to_a_daemon_that_come
         assert house.end() == 0
 
 
+@pytest.mark.parametrize("env", [{}, NO_DAEMON])
+def test_a_client_that_probes_for_the_later_era_and_shakes_hands_all_the_same_is_served(house, room, speak, env):
+    spoken = speak(house, "--team", "crew", "--as", "ann", env=env)
+    about = {"protocolVersion": "2026-07-28", "clientCapabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    probed = spoken.ask(
+        "server/discover", _meta={f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+    )
+    assert "2026-07-28" in probed["result"]["supportedVersions"]
+    spoken.shake_hands()
+    assert spoken.call("task_briefing")["structuredContent"]["member"] == "ann"
+    assert spoken.end() == 0
+
+
 def test_a_daemon_killed_in_the_middle_costs_one_answer_and_the_next_is_found(daemon, speak):
     spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()

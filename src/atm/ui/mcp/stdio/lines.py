@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 GREETING = "initialize"
+PROBE = "server/discover"
 KEPT = 4096
 """Bytes of both ends of a line that is too long: whose it is stands at one of them."""
 
@@ -82,6 +83,8 @@ class Opening:
         self._handshake: list[bytes] = []
         self.asked: Plain = None
         """What came with the handshake."""
+        self.has_probed = False
+        """Did it ask what clients of the later era ask first?"""
         self._followed: dict[str, bytes] = {}
         self._ids: dict[str, Plain] = {}
 
@@ -89,6 +92,8 @@ class Opening:
         if method == GREETING:
             self._handshake, self._ids = [line], {"": fields.get("id")}
             self.asked = fields.get("params")
+        elif method == PROBE:
+            self.has_probed = True
         elif method == "notifications/initialized":
             self._handshake = [*self._handshake[:1], line]
         elif method in ("resources/subscribe", "resources/unsubscribe"):

@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import select
 import time
-from _socket import SHUT_WR
 
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.stdio.lines import GREETING, Opening, PumpLines, answered, result_in
 from atm.ui.mcp.stdio.moving import Moving
+from atm.ui.mcp.stdio.parting import CANCELLED, part
 from atm.ui.mcp.stdio.search import Search
 
 TYPE_CHECKING = False
@@ -37,15 +37,11 @@ CHUNK = 4096
 """A pipe that says it can be written to takes so much without making us wait."""
 
 LAST_WORDS_SECONDS = 2.0
-GIVE_BACK_SECONDS = 3.0
-"""For the server, at the end, to give back what was cancelled."""
-
 LOOK_SECONDS = 2.0
 EARLY_AFTER = 0.2
 """Seconds for a daemon that runs to say itself what it has to say. One that has to be started takes some."""
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
 GONE, TOO_LONG = -32000, -32600
-CANCELLED = "notifications/cancelled"
 STREAMS = ("subscriptions/listen",)
 """Requests that are answered when they end, if ever: nobody waits for them at the end."""
 
@@ -107,8 +103,7 @@ class Pump:
                 if search is not None:
                     search.give_up()
             if self._line is not None:
-                self._cancel()
-                self._line.close()
+                part(self._line, self._to_daemon, [*(str(id) for _, id in self._unsent if id), *self._waiting])
 
     def _turn(self) -> bool:
         """Wait for something and do it; False if nobody reads us any more."""
@@ -129,25 +124,6 @@ class Pump:
         if self._moving is not None and self._moving.found is not None and self._is_quiet():
             self._move()
         return True
-
-    def _cancel(self) -> None:
-        """Tell the server what nobody heard and nobody waits for any more, and let it finish with that."""
-        assert self._line is not None
-        unheard = [id for _, id in self._unsent if id] + [*self._waiting]
-        if not unheard:
-            return
-        said = (f'{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{id}}}}}\n' for id in unheard)
-        end = time.monotonic() + GIVE_BACK_SECONDS
-        try:
-            self._line.settimeout(GIVE_BACK_SECONDS)
-            self._line.sendall(self._to_daemon + to_bytes("".join(said)))  # half a line may have been sent before
-            self._line.shutdown(SHUT_WR)
-            while (left := end - time.monotonic()) > 0:
-                self._line.settimeout(left)
-                if not self._line.recv(BUFFER):
-                    return
-        except OSError:
-            return  # it has gone, or takes too long
 
     # Waiting.
 
@@ -229,6 +205,8 @@ class Pump:
             fields = {}  # the server says what it thinks of that
         method = fields.get("method")
         if isinstance(method, str):
+            if method == GREETING and self._opening.has_probed:
+                self._begin_anew()
             self._opening.note(method, fields, line)
             if "id" in fields:
                 self._waiting[encode(fields["id"])] = method
@@ -238,6 +216,19 @@ class Pump:
         self._to_daemon += line
         if self._words is not None and self._search is not None:
             self._speak_early()
+
+    def _begin_anew(self) -> None:
+        """It asked as clients of the later era do, and shakes hands instead: no server takes both on one line."""
+        for id in self._waiting:
+            self._complain(id, "you shake hands now: nothing that was asked before counts")
+        self._waiting.clear()
+        self._unheard.clear()
+        self._told.clear()
+        self._to_daemon.clear()
+        self._opening, self._again = Opening(), (b"", [])
+        if self._line is not None:
+            self._hang_up()
+            self._seek(may_start=True)
 
     # While the first daemon is still starting.
 
@@ -367,8 +358,7 @@ class Pump:
                 self._complain(id, "the answer was too long to be carried; ask for less at once", TOO_LONG)
         self._from_daemon.too_long.clear()
 
-    def _lose(self) -> None:
-        """It died, or was stopped. What it was asked may or may not have been done: the agent has to look."""
+    def _hang_up(self) -> None:
         assert self._line is not None
         self._line.close()
         self._line = None
@@ -376,6 +366,10 @@ class Pump:
             self._moving.give_up()
             self._moving = None
         self._from_daemon.forget()
+
+    def _lose(self) -> None:
+        """It died, or was stopped. What it was asked may or may not have been done: the agent has to look."""
+        self._hang_up()
         if self._is_told:
             self._to_daemon.clear()
             self._unheard.clear()
