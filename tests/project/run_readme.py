@@ -139,7 +139,8 @@ class Shell:
         """What the last command ended with."""
 
     def run(self, command: str) -> list[str]:
-        environment = {**os.environ, "ATM_HOME": self._sandbox, "HOME": self._sandbox, "COLUMNS": "100"}
+        given = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+        environment = {**given, "ATM_HOME": self._sandbox, "HOME": self._sandbox, "COLUMNS": "100"}
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         environment |= {"GIT_CONFIG_NOSYSTEM": "1", "KEPT": self._kept, "TMUX_TMPDIR": self._kept}
         before = '[ -e "$KEPT/env" ] && . "$KEPT/env" 2>/dev/null && cd "$(cat "$KEPT/pwd")"'
