@@ -89,6 +89,20 @@ def test_ten_tabs_see_the_same(browser, crew):
     assert len({json.dumps(seen.whole["snapshot"]["tasks"]) for _, seen in tabs}) == 1
 
 
+def test_whoever_asks_is_told_what_was_done_before_the_question(browser, crew):
+    with browser.listen("crew") as events:
+        events.next("snapshot")
+        for title in ("one", "two", "three", "four"):
+            crew("tasks", "add", title)
+            assert title in subjects(browser.get("/api/teams/crew").json)
+
+
+def test_a_stream_that_was_forgotten_and_made_anew_has_versions_of_its_own(browser, server):
+    before = browser.get("/api/teams/crew").json["version"]
+    server.app._streams.clear()
+    assert browser.get("/api/teams/crew").json["version"] != before
+
+
 def test_a_page_that_takes_nothing_is_let_go(layout, monkeypatch):
     monkeypatch.setattr(sending, "STALL_SECONDS", 0.05)
     whole: dict[str, Any] = {"now": 0.0, "snapshot": {}, "rows": [], "cells": {}, "counts": {}}

@@ -26,8 +26,12 @@ NETWORK = "Failed to load resource"
 """What Chromium says of an answer that is no success. Tests of refusals expect it."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """
+    For one module at a time: Playwright's loop counts as running in this thread until it is stopped, and no test of
+    another kind that comes next could have a loop of its own.
+    """
     if not is_here("chromium"):
         pytest.skip(reason_for("chromium"))
     driver = pytest.importorskip("playwright.sync_api", reason=WHY)

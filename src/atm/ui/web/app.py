@@ -60,6 +60,7 @@ class WebApp:
         self._run = run
         self._files = page_files()
         self._streams: dict[str, TeamStream] = {}
+        self._made = 0
         self._deeds = asyncio.Semaphore(2)
         self._sending: set[PageEvents] = set()
 
@@ -223,8 +224,9 @@ class WebApp:
         for name in [name for name, one in self._streams.items() if one.is_idle and name != team][:-16]:
             del self._streams[name]  # sixteen that nobody looks at just now are kept
         if team not in self._streams:
-            reader = self._reader
-            self._streams[team] = TeamStream(reader.session.layout, team, lambda: reader.whole(team), self._run)
+            reader, self._made = self._reader, self._made + 1
+            run = f"{self._run}.{self._made}"  # a stream that is made anew counts from one again
+            self._streams[team] = TeamStream(reader.session.layout, team, lambda: reader.whole(team), run)
         return self._streams[team]
 
 

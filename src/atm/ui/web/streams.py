@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import encode
+from atm.teamd.loops import in_thread
 from atm.ui.faces.looking import looks
 from atm.ui.web.whole import change_between
 
@@ -97,16 +98,30 @@ class TeamStream:
         self._trouble: AtmError | OSError | None = None
         self._first = asyncio.Event()
         self._thread: threading.Thread | None = None
+        self._turn = threading.Lock()
+        """What was seen is taken in the order in which it was looked at."""
+        self._begins = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
+        """A look for those who asked, which has not begun."""
 
     # For whoever asks.
 
     async def whole(self) -> str:
-        """As JSON, with its version. Raises AtmError or OSError if the team cannot be read."""
-        listener = self.listen()
-        try:
-            return (await self.current()).text
-        finally:
-            self.leave(listener)
+        """
+        As JSON, with its version. Raises AtmError or OSError if the team cannot be read.
+
+        It is looked at once more, even if it is watched: whoever has just done something asks what came of it. All who
+        ask before a look begins share it.
+        """
+        if self._next is None:
+            self._next = asyncio.create_task(self._look_for_all())
+        await asyncio.wait_for(asyncio.shield(self._next), FIRST_SECONDS)
+        return (await self.current()).text
+
+    async def _look_for_all(self) -> None:
+        async with self._begins:
+            self._next = None
+            await in_thread(self._look_once)
 
     async def current(self) -> Frame:
         await asyncio.wait_for(self._first.wait(), FIRST_SECONDS)
@@ -157,8 +172,7 @@ class TeamStream:
         try:
             for _ in looks(self._layout, self.team, lambda: bool(self._listeners)):
                 began = time.monotonic()
-                found = self._tried()
-                self._loop.call_soon_threadsafe(self._take, found)
+                self._look_once()
                 time.sleep(max(LEAST_REST, SHARE * (time.monotonic() - began)))
         except RuntimeError:
             pass  # the loop is closed: the daemon has ended
@@ -167,6 +181,10 @@ class TeamStream:
                 self._loop.call_soon_threadsafe(self._rest)
             except RuntimeError:
                 pass
+
+    def _look_once(self) -> None:
+        with self._turn:
+            self._loop.call_soon_threadsafe(self._take, self._tried())
 
     def _tried(self) -> Whole | AtmError | OSError:
         try:
