@@ -276,6 +276,30 @@ def test_without_a_repository_it_works_in_the_folder_itself(crew: Crew, tmp_path
     crew("down")
 
 
+def test_in_a_repository_without_a_commit_nobody_is_started_and_the_way_out_is_said(crew: Crew) -> None:
+    crew.git("update-ref", "-d", "HEAD")
+    said = crew("up", "script:ann", code=None)
+    assert said.code != 0
+    assert "no commit yet" in said.out + said.err
+    assert "git commit --allow-empty -m start" in said.out + said.err
+    assert crew.left()["processes"] == []
+
+
+def test_a_task_without_a_place_to_work_in_fails_once_and_says_what_to_do(crew: Crew) -> None:
+    crew("up", "script:ann")
+    crew.becomes("ann", "idle")
+    head = crew.git("rev-parse", "HEAD")
+    crew.git("update-ref", "-d", "HEAD")
+    crew("tasks", "add", "Write", "--run", "echo here > here.txt", "--owner", "ann")
+    crew.is_done("1")
+    found = crew.task("1")
+    crew.git("update-ref", "HEAD", head)
+    assert (found["state"], found["failures"]) == ("failed", 1)
+    assert "no commit yet" in found["error"]
+    assert "git commit --allow-empty -m start" in found["error"]
+    crew("down")
+
+
 def test_a_crew_file_is_started_after_a_yes_to_exactly_that(crew: Crew) -> None:
     crew("init", "--crew")
     file = crew.folder / "crew.toml"

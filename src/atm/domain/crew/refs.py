@@ -7,7 +7,7 @@ and read back to exactly what they were. What git takes as it is stays as it is.
 
 from __future__ import annotations
 
-from atm.domain.errors import BadName
+from atm.domain.errors import BadName, RequestError
 
 WORK = "atm/work"
 """Branches of agents: `atm/work/{team}/{task}-{agent}`."""
@@ -143,3 +143,11 @@ def obstacles(branch: str, taken: list[str], *, ignores_case: bool) -> tuple[str
         if (told.startswith(f"{folded}/") and counts) or (told == folded and not is_same):
             return other, True
     return "", True
+
+
+def refused_base(base: str, folder: str) -> RequestError:
+    """Why nobody can work from there: git has no such commit, or the repository none at all."""
+    if not base:
+        what = "this repository has no commit yet, so there is nothing to work from"
+        return RequestError(what, "make a first one: git commit --allow-empty -m start", folder)
+    return RequestError(f"git knows no commit {base!r} here", "give a branch, a tag or a commit", folder)

@@ -10,7 +10,7 @@ from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, RequestError
 from atm.domain.mail.messages import ASSIGNMENT
 from atm.domain.work_errors import NotTrusted
 from atm.formats.mail.typed_message import type_of
@@ -114,17 +114,28 @@ def _do(host: Host, task: Task) -> None:
         return
     host.become(WORKING, task=task.id)
     host.machine.log(f"#{task.id} {task.subject}")
+    folder = ""
     try:
         folder = _settle(host, task)
         error = _run_all(host, task, folder) or finish(host, task, _in_words(task))
     except (NotTrusted, DoesNotJoin) as refusal:
-        give_up(host, task, f"{refusal}; {refusal.remedy}", final=True)
+        _refuse(host, task, refusal)
+    except RequestError as refusal:
+        if folder:
+            give_up(host, task, str(refusal))
+        else:
+            _refuse(host, task, refusal)  # it has no place to work in, and would have none in a moment
     except (AtmError, OSError) as trouble:
         give_up(host, task, str(trouble))
     else:
         if error:
             give_up(host, task, error)
     _leave(host)
+
+
+def _refuse(host: Host, task: Task, refusal: AtmError) -> None:
+    """No second try would find it otherwise: a person has to do something."""
+    give_up(host, task, f"{refusal}; {refusal.remedy}", final=True)
 
 
 def _in_words(task: Task) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from atm.domain.board.acceptance import said_by
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.marks import HOST_ASKS, VARIABLE, AgentMark
-from atm.domain.crew.refs import encode
+from atm.domain.crew.refs import encode, refused_base
 from atm.domain.crew.runtimes import (
     BOARD,
     HEADLESS,
@@ -225,7 +225,9 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
         update_member(crew.room, team, member, {"planModeRequired": True})
     slot = crew.slots.take(record.mark, crew.policy.lease)
     record = change(crew, team, member, generation, slot=slot)
-    if runtime.protocol != BOARD and not wish.in_place:
+    if runtime.protocol == BOARD:
+        _check_can_work(crew, record)
+    elif not wish.in_place:
         record = _with_worktree(crew, record, wish)
     command = program_words(crew, runtime, wish, record)
     session = _uuid(record) if _uuid(record) in command else record.session
@@ -238,6 +240,13 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     began = crew.processes.began(started.pid)
     facts = {"pid": started.pid, "began": began, "server": started.server, "pane": started.pane}
     return change(crew, team, member, generation, **facts)
+
+
+def _check_can_work(crew: Crewroom, record: AgentRecord) -> None:
+    """Its worktrees come with its tasks; without any commit each of these would fail, and say so only then."""
+    repository = crew.worktrees.repository(record.folder)
+    if repository is not None and not (record.start or repository.head):
+        raise refused_base("", repository.root or repository.common)
 
 
 def _with_worktree(crew: Crewroom, record: AgentRecord, wish: AgentWish) -> AgentRecord:

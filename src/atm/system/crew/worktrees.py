@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 
-from atm.domain.crew.refs import decode, encode, folder_name, names_in, obstacles, work_branch, work_folder
+from atm.domain.crew import refs
+from atm.domain.crew.refs import decode, encode, folder_name, names_in, work_branch, work_folder
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
 from atm.formats.crew.salvage_note import SalvageNote
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
@@ -95,7 +96,7 @@ class GitWorktrees:
                 return there
             commit = git.commit_of(base or "HEAD")
             if not commit:
-                raise checkouts.refused_base(base, repository.root or repository.common)
+                raise refs.refused_base(base, repository.root or repository.common)
             self._clear(Worktree(path=path, branch=wanted, base="", common=repository.common), team, task)
             branch = self._free_branch(git, wanted, commit)
             made = Worktree(path=path, branch=branch, base=commit, common=repository.common)
@@ -156,7 +157,7 @@ class GitWorktrees:
         taken, ignores_case = checkouts.branches(git), git.is_on("core.ignorecase")
         for number in range(1, MOST_NUMBERS):
             name = wanted if number == 1 else f"{wanted}-{number}"
-            other, number_helps = obstacles(name, taken, ignores_case=ignores_case)
+            other, number_helps = refs.obstacles(name, taken, ignores_case=ignores_case)
             if other and not number_helps:
                 what = f"the branch {other!r} is in the way of {name!r}: git cannot have both"
                 raise RequestError(what, f"rename it: git branch -m {other} NEW-NAME")

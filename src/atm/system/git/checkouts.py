@@ -218,10 +218,3 @@ def has_own_commits(git: Git, branch: str, base: str = "") -> bool:
 def delete_branch(git: Git, branch: str, commit: str) -> None:
     """If it is still at that commit. Whoever calls this has made sure that nothing becomes unreachable."""
     git.need("update-ref", "--no-deref", "-d", f"refs/heads/{branch}", commit)
-
-
-def refused_base(base: str, folder: str) -> RequestError:
-    if not base:
-        what = "this repository has no commit yet, so there is nothing to work from"
-        return RequestError(what, "make a first one: git commit --allow-empty -m start", folder)
-    return RequestError(f"git knows no commit {base!r} here", "give a branch, a tag or a commit", folder)
