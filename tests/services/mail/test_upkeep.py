@@ -273,7 +273,7 @@ class TestPuttingBack:
         assert put_back_dropped(boardroom, crew(boardroom)) == 1
 
     def test_in_a_large_team_a_send_looks_at_its_own_inbox_alone(self, boardroom):
-        from atm.services.mail.putting_back import MOST_LOOKED_AT
+        from atm.services.mail.mailroom import MOST_LOOKED_AT
 
         for number in range(MOST_LOOKED_AT + 1):
             boardroom.inboxes.create("crew", f"member-{number}")
@@ -301,7 +301,7 @@ class TestPuttingBack:
         assert looked == ["ann"]
 
     def test_in_a_team_that_is_just_not_too_large_a_send_looks_at_everybodys(self, boardroom):
-        from atm.services.mail.putting_back import MOST_LOOKED_AT
+        from atm.services.mail.mailroom import MOST_LOOKED_AT
 
         lost = send(boardroom, "crew", "bob", letter("for bob"))
         for number in range(MOST_LOOKED_AT - len(crew(boardroom).names)):

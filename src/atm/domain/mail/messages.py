@@ -28,6 +28,11 @@ PLAN, PLAN_ANSWER, ASSIGNMENT, BROADCAST = "plan_submission", "plan_approval", "
 TYPES = (PLAIN, STATUS, SHUTDOWN, SHUTDOWN_ANSWER, PLAN, PLAN_ANSWER, ASSIGNMENT, BROADCAST)
 """What a message can be (seed 004); what each of them has is in `message_types`. In rows of our teams `messageKind`."""
 
+_STRIPPED = "\ufeff \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200C))
+)
+"""What some reader may strip before it parses."""
+
 SENT_BY_HAND = (PLAIN, STATUS, SHUTDOWN, SHUTDOWN_ANSWER)
 """Those that may be asked for by name; the others are made by the verbs that mean them."""
 
@@ -124,6 +129,12 @@ def summarize(text: str, length: int = SUMMARY_LENGTH) -> str:
         return line
     cut = line.rfind(" ", 0, length - 2)
     return line[: cut if cut > 0 else length - 3].rstrip() + "..."
+
+
+def object_in(text: str) -> str:
+    """The text without what some reader may strip before it parses, if an object begins there; else nothing."""
+    bare = text.strip(_STRIPPED)
+    return bare if bare.startswith("{") else ""
 
 
 def with_call_to_action(text: str, action: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from atm.domain.errors import InboxFull
 from atm.domain.mail.messages import URGENT_MARK
+from atm.domain.team.team import HUMAN, is_boss, is_human
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 INBOX_FULL = "inbox-full"
 """The reason of a spooled message that waits until its recipient has read."""
+
+STILL_WAITS = "earlier mail for this recipient still waits"
+
+LEAD_AWAY = "lead-away"
+"""Why mail of teammates waits that have lost their lead (zombies, seed 003)."""
 
 MOST_ROWS, MOST_BYTES = 1000, 4 << 20
 RESERVE_ROWS, RESERVE_BYTES = 50, 1 << 20
@@ -91,8 +97,6 @@ class Allowance:
 
     @property
     def has_reserve(self) -> bool:
-        from atm.domain.team.team import is_human  # most sends are covered without it
-
         return self.is_urgent or is_human(self._team, self._sender)
 
     @property
@@ -117,8 +121,6 @@ class Allowance:
 
     def _purse_of(self, sender: str) -> str:
         if self._known is None:
-            from atm.domain.team.team import HUMAN
-
             self._known = {name.casefold() for name in (*self._team.names, HUMAN, *NOTICES)}
         name = sender.casefold()
         return name if name in self._known else OUTSIDERS
@@ -136,3 +138,13 @@ class Allowance:
 def in_words(size: int) -> str:
     """Bytes as people say them."""
     return f"{size / (1 << 20):.1f} MB" if size >= 1 << 20 else f"{-(-size // 1024)} KB"
+
+
+def is_held(team: Team, agent: str, message: Message) -> bool:
+    """
+    Does this wait until the team's lead is back? What teammates say to one another does; what is urgent, for a person,
+    from the lead or from nobody in the team does not.
+    """
+    if not team.lead_is_away or message.text.startswith(URGENT_MARK) or is_human(team, agent):
+        return False
+    return team.member(message.sender) is not None and not is_boss(team, message.sender)

@@ -8,7 +8,6 @@ that cannot be read is skipped and counted: a torn last line after a crash is no
 from __future__ import annotations
 
 from atm.domain.mail.messages import Message
-from atm.domain.mail.receipts import Event
 from atm.formats.files.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
 from atm.formats.mail.inbox import decode_row
 
@@ -16,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from atm.domain.mail.receipts import Event
     from atm.domain.plain import Plain
 
 MESSAGE = "message"
@@ -80,6 +80,8 @@ class Entry:
         return decode_row(self.raw) if self.raw else None
 
     def events(self) -> Iterator[Event]:
+        from atm.domain.mail.receipts import Event  # whoever sends writes lines and asks for no events
+
         for id in self.ids:
             yield Event(seq=self.seq, id=id, agent=self.agent, state=self.state, at=self.at, evidence=self.evidence)
 

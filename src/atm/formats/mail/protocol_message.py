@@ -8,6 +8,7 @@ permission answer that did not come from the person asked would be forged consen
 from __future__ import annotations
 
 from atm.domain.errors import BadMessage
+from atm.domain.mail.messages import object_in
 from atm.formats.files.json_record import NotJson, decode_object
 
 TYPE_CHECKING = False
@@ -34,11 +35,6 @@ NEVER_SENT = frozenset(
         "plan_approval_response",
     )
 )
-
-_BLANKS = " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200C))
-)
-"""What some reader may strip before it parses."""
 
 _SPELLINGS = {
     "request_id": ("request_id", "requestId"),
@@ -67,8 +63,8 @@ class ProtocolMessage:
 
 def parse(text: str) -> ProtocolMessage | None:
     """The structured message in a text, or None: an unknown `type` is plain text."""
-    bare = text.strip("\ufeff" + _BLANKS)
-    if not bare.startswith("{"):
+    bare = object_in(text)
+    if not bare:
         return None
     try:
         fields = decode_object(bare)
@@ -93,7 +89,7 @@ def is_idle(kind: Plain, text: str) -> bool:
 
 def _kind_in_doubt(text: str) -> str | None:
     """An object that we cannot read, others perhaps can: if it names a grant, it counts as one (G8)."""
-    if not text.strip("\ufeff" + _BLANKS).startswith("{"):
+    if not object_in(text):
         return None
     return next((kind for kind in sorted(NEVER_SENT) if f'"{kind}"' in text), None)
 

@@ -10,7 +10,7 @@ from atm.domain.errors import (
     UnreadableFile,
 )
 from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
-from atm.domain.mail.quotas import Allowance
+from atm.domain.mail.quotas import LEAD_AWAY, Allowance, is_held
 from atm.domain.names import check_sender, is_claudes_team, parse_address, same_name
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
@@ -20,7 +20,7 @@ from atm.services.mail.bookkeeping import all_told, enter, record
 from atm.services.mail.mailroom import Recipient, find_addressee, find_open_addressee, find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
-from atm.services.mail.spooling import LEAD_AWAY, check_spool, drain_target, is_held, put_in_spool
+from atm.services.mail.spooling import check_spool, drain_target, put_in_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from atm.domain.mail.lifetimes import MOST_TRIES
 from atm.domain.mail.quotas import Quota
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import shell_words
 from atm.services.team.registry import Registry, find_team
 
 TYPE_CHECKING = False
@@ -43,6 +42,10 @@ if TYPE_CHECKING:
 
         @property
         def surfacings(self) -> Surfacings: ...
+
+
+MOST_LOOKED_AT = 50
+"""Inboxes that every mail command can afford to look at: 60 microseconds each."""
 
 
 class Troubles:
@@ -170,9 +173,28 @@ def recipient_in(room: Mailroom, found: Team, agent: str) -> Recipient:
     former = find_name(agent, room.inboxes.owners(found.name))
     if former is not None:
         return Recipient(found, former, None)
+    from atm.domain.untrusted_text import shell_words
+
     near = nearest_name(agent, found.names)
     hint = "" if found.members else f"add one with `atm teams add-member {shell_words(found.name)} NAME`"
     raise found.lacks(agent, f"did you mean {near!r}?" if near else hint)
+
+
+def touched_by_others(room: Mailroom, team: Team, about: str | None = None) -> set[str]:
+    """
+    Whose inboxes a foreign program wrote to, or took away: rows of ours may be missing there (D24).
+
+    In a large team, a command that is about one inbox looks at that one alone.
+    """
+    if is_claudes_team(team.name) or team.completed:
+        return set()  # there, absence means consumed or unknown; or nothing may change any more
+    try:
+        names = {about} if about is not None and room.has_keeper else {*room.inboxes.owners(team.name), *team.names}
+        if about is not None and len(names) > MOST_LOOKED_AT:
+            names = {about}
+        return {agent for agent in names if room.inboxes.touched(team.name, agent)}
+    except AtmError:
+        return set()  # a look that fails must not keep the message from being sent
 
 
 def find_addressee(room: Mailroom, team: str, agent: str) -> Recipient:

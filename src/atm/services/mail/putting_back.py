@@ -11,6 +11,7 @@ from atm.domain.team.team import is_somebody_else
 from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import MESSAGE, histories
 from atm.services.mail.bookkeeping import record
+from atm.services.mail.mailroom import touched_by_others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.formats.mail.journal import Entry
     from atm.services.mail.mailroom import Mailroom
-
-
-MOST_LOOKED_AT = 50
-"""Inboxes that every mail command can afford to look at: 60 microseconds each."""
 
 
 def put_back_dropped(
@@ -37,19 +34,19 @@ def put_back_dropped(
     Put back rows that another program's stale rewrite dropped after we had reported success (D24).
 
     By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that a foreign
-    writer wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. And
-    rows of such a writer itself that we had brought along a moment ago, and that its next write has dropped again.
+    writer wrote to, or that are gone. And rows of such a writer itself that we had brought along a moment ago, and that
+    its next write has dropped again.
 
     How many rows came back; `unable` gets those whose inbox could not be looked at now, or must be looked at again in
     a moment. After the deadline (monotonic) no further inbox is begun.
     """
     if is_claudes_team(team.name) or team.completed:
-        return 0  # there, absence means consumed or unknown; or nothing may change any more
+        return 0
     try:
-        names = {about} if about is not None and room.has_keeper else {*room.inboxes.owners(team.name), *team.names}
-        if about is not None and len(names) > MOST_LOOKED_AT:
-            names = {about}
-        suspects = names if everything else {agent for agent in names if room.inboxes.touched(team.name, agent)}
+        if everything:
+            suspects = {*room.inboxes.owners(team.name), *team.names}
+        else:
+            suspects = touched_by_others(room, team, about)
         if not suspects:
             return 0
         entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchMember, RequestError
-from atm.domain.mail.lifetimes import SEND_WITHIN, UPKEEP_WITHIN
-from atm.domain.mail.messages import BROADCAST, PLAIN, Message, check_text
+from atm.domain.mail.lifetimes import SEND_WITHIN
+from atm.domain.mail.messages import BROADCAST, PLAIN, Message
 from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
-from atm.domain.untrusted_text import shell_words
-from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
-from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, make_room_in, send_to
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.spooling import drain_on_the_way
+from atm.services.mail.posting import (
+    Draft,
+    Posted,
+    checked,
+    compose,
+    deliver,
+    do_upkeep,
+    is_tagged,
+    make_room_in,
+    send_to,
+)
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -55,6 +61,8 @@ def _addressee(room: Mailroom, team: str, agent: str, letter: Draft, *, is_only_
 
 def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Posted]]:
     """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
+    from atm.domain.untrusted_text import shell_words
+
     found = check_open(find_team(room, team))
     others = [name for name in dict.fromkeys(found.names) if not same_name(name, letter.sender)]
     if not others:
@@ -62,12 +70,11 @@ def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Poste
             f"team {found.name!r} has nobody else to send to",
             f"add members with `atm teams add-member {shell_words(found.name)} NAME`",
         )
-    check_may_be_sent(check_text(letter.text))
+    checked(letter.text)
     if letter.type == PLAIN:
         letter.type = BROADCAST
     begun = room.clock.monotonic()
-    put_back_dropped(room, found, deadline=begun + UPKEEP_WITHIN)
-    drain_on_the_way(room, begun + UPKEEP_WITHIN)
+    do_upkeep(room, found, begun)
     message_id, until = room.chance.new_id(), begun + SEND_WITHIN
     copies: list[Posted] = []
     try:

@@ -15,11 +15,9 @@ from atm.domain.mail.lifetimes import (
     time_left,
     wait_after,
 )
-from atm.domain.mail.messages import URGENT_MARK
-from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
+from atm.domain.mail.quotas import INBOX_FULL, LEAD_AWAY, STILL_WAITS, Allowance, Backlog
 from atm.domain.mail.receipts import FAILED
 from atm.domain.names import is_claudes_team, same_name
-from atm.domain.team.team import is_boss, is_human
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import record
@@ -43,13 +41,6 @@ should not be put off for it."""
 
 LOOKS, BETWEEN_LOOKS = 20, 0.05
 """How often a command that needs the spool looks whether another process has finished with it, and how long apart."""
-
-
-STILL_WAITS = "earlier mail for this recipient still waits"
-
-
-LEAD_AWAY = "lead-away"
-"""Why mail of teammates waits that have lost their lead (zombies, seed 003)."""
 
 
 class Drained:
@@ -165,16 +156,6 @@ def waits_behind(waiting: list[Spooled], message: Message, allowance: Allowance)
     full = [spooled for spooled in waiting if spooled.entry.reason == INBOX_FULL]
     is_own = any(same_name(_sender_of(spooled), message.sender) for spooled in full)
     return INBOX_FULL if is_own and not allowance.is_urgent else ""
-
-
-def is_held(team: Team, agent: str, message: Message) -> bool:
-    """
-    Does this wait until the team's lead is back? What teammates say to one another does; what is urgent, for a person,
-    from the lead or from nobody in the team does not.
-    """
-    if not team.lead_is_away or message.text.startswith(URGENT_MARK) or is_human(team, agent):
-        return False
-    return team.member(message.sender) is not None and not is_boss(team, message.sender)
 
 
 def _is_still_held(room: Mailroom, spooled: Spooled) -> bool:

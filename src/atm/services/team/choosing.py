@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.names import is_claudes_team
 from atm.domain.team.choosing import ONLY, Candidate, Whereabouts, choose
+from atm.services.team.registry import only_one
 from atm.services.team.standing import teams_above
 
 TYPE_CHECKING = False
@@ -25,10 +26,10 @@ class Choice:
 
 def choose_team(room: Registry, at: Whereabouts) -> Choice:
     """Raises NoSuchTeam if there is none, or if it cannot be told which one is meant."""
+    if only := only_one(room):
+        return Choice(only, ONLY, [])
     teams = room.rosters.teams()
     ours = [name for name in teams if not is_claudes_team(name)]
-    if len(teams) == 1 and ours:  # nothing has to be read to know that
-        return Choice(ours[0], ONLY, [])
     team, why = choose(_candidates(room, teams), at, teams_above(room))
     if team:
         return Choice(team, why, [name for name in teams if name != team])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atm.domain.names import is_claudes_team
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -67,6 +69,12 @@ class Registry:
     @property
     def secrets(self) -> TeamSecrets:
         return self.stores.secrets
+
+
+def only_one(room: Registry) -> str:
+    """The only team here, which is meant, unless it is a session's of Claude Code. No file has to be read for that."""
+    teams = room.rosters.teams()
+    return teams[0] if len(teams) == 1 and not is_claudes_team(teams[0]) else ""
 
 
 def find_team(room: Registry, team: str) -> Team:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
-from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team.team_config import decode_team, member_names
 from atm.system.files.locking import PATIENCE
@@ -130,6 +129,8 @@ class TeamStore:
         elif known:
             remedy = f"known teams: {', '.join(known[:10])}"
         else:
+            from atm.domain.untrusted_text import shell_words
+
             remedy = f"create it with `atm teams create {shell_words(team)}`"
         return NoSuchTeam(f"there is no team {team!r} under {self._layout.teams}", remedy, self._layout.team(team))
 

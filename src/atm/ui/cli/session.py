@@ -158,6 +158,10 @@ class Session:
         if named:
             return check_known_name(named, "team")
         if self.choice is None:
+            from atm.services.team.registry import only_one
+
+            if only := only_one(self.room):
+                return only
             from atm.services.team.choosing import choose_team
 
             self.choice = self._ask_for_team(self) if self._ask_for_team else choose_team(self.room, self.whereabouts)
