@@ -86,14 +86,15 @@ def test_an_observer_is_offered_nothing(real, visit):
     page.get_by_text("observer").first.wait_for()
 
 
-def test_a_page_that_is_cut_off_says_so_and_is_live_again_by_itself(real, visit, crew):
+def test_a_page_that_is_cut_off_says_so_and_is_live_again_by_itself(real, visit, crew, eventually):
     window = visit(real)
     page = sign_in(window, real)
     page.goto(f"{real.url}/t/crew/board")
     page.get_by_text("Write the parser").first.wait_for()
     window.expects_refusals = True
+    eventually(lambda: real.app.listeners == 1)  # this page, and not the one before it as well
+    window.context.set_offline(True)  # first: a page that is only cut off is back before it could say so
     real.cut_off()
-    window.context.set_offline(True)
     page.wait_for_selector(".frame.stale", timeout=60_000)
     crew("tasks", "add", "While you were away")
     window.context.set_offline(False)
