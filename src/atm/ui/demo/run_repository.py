@@ -25,7 +25,10 @@ CREW = f'team = "{TEAM}"\n' + "".join(f'\n[[agents]]\nname = "{name}"\nruntime =
 
 TESTED = "(run: cp -r work/{0}/. .) (accept: python -m unittest -q tests.test_{0})"
 CRASHING = TESTED.replace("cp ", f'mkdir "${CRASH_MARK}" 2>/dev/null && kill -9 $PPID; cp ')
-"""The first time it takes its agent down, as a crash would; what it wrote by then is saved."""
+"""
+The first time it takes its agent down, as a crash would; what it wrote by then is saved. It comes first in the plan, and
+so to the first agent of the crew: the one that whatever can be begun next is given to, and that is started again for it.
+"""
 
 RENAMES = "Say as_text for shown, everywhere"
 """Begins when nobody else uses the word, and ends when somebody does."""
@@ -41,12 +44,12 @@ resolve_command = "python work/both.py"
 PLAN = f"""\
 # A till
 
+- [ ] Read the catalogue (id: catalog) {CRASHING.format("catalog")}
 - [ ] Manual: prices (id: manual-prices) (run: python work/tell.py "Prices are in cents.") \
 (accept: grep -q cents MANUAL.md)
 - [ ] Manual: deals (id: manual-deals) (run: python work/tell.py "Every third of a kind is free.") \
 (accept: grep -q free MANUAL.md)
 - [ ] Count money in cents (id: money) {TESTED.format("money")}
-- [ ] Read the catalogue (id: catalog) {CRASHING.format("catalog")}
 - [ ] Count what is in a basket (id: basket) {TESTED.format("basket")}
 - [ ] Three for the price of two (id: deals) {TESTED.format("deals")}
 - [ ] Add a basket up (id: total) (depends: money, catalog, basket, deals) {TESTED.format("total")}
