@@ -210,7 +210,8 @@ def test_watching_tells_each_state_once_and_ends(sync, work):
     assert {one["member"]: one["label"] for one in lines} == {"ann": "Needs sync", "bob": "Synced"}
 
 
-def test_watching_shows_a_change_when_it_happens(atm, room, tasks, eventually):
+def test_watching_shows_a_change_when_it_happens(atm, room, tasks, configure, eventually):
+    configure(worksync={"quiet_seconds": 0})
     watching = atm.start("sync", "watch", "--for", "300", "--json", env={"PYTHONUNBUFFERED": "1"})
     os.set_blocking(watching.stdout.fileno(), False)
     seen = bytearray()
