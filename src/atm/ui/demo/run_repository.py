@@ -26,8 +26,8 @@ CREW = f'team = "{TEAM}"\n' + "".join(f'\n[[agents]]\nname = "{name}"\nruntime =
 TESTED = "(run: cp -r work/{0}/. .) (accept: python -m unittest -q tests.test_{0})"
 CRASHING = TESTED.replace("cp ", f'mkdir "${CRASH_MARK}" 2>/dev/null && kill -9 $PPID; cp ')
 """
-The first time it takes its agent down, as a crash would; what it wrote by then is saved. It comes first in the plan, and
-so to the first agent of the crew: the one that whatever can be begun next is given to, and that is started again for it.
+The first time it takes its agent down, as a crash would; what it wrote by then is saved. It comes first in the plan,
+and so to the first agent of the crew, who is given whatever can be begun next, and is started again for it.
 """
 
 RENAMES = "Say as_text for shown, everywhere"
