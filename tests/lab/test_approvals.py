@@ -16,7 +16,7 @@ from tests.lab.conftest import ME, LabAgent, Run, processes_of, until
 from tests.lab.test_crew import Upped
 from tests.optional import skip_without
 
-from atm.testing.model import offered, sees
+from atm.testing.model import hears, offered, sees
 
 pytestmark = pytest.mark.lab
 
@@ -228,6 +228,7 @@ def test_who_must_plan_first_writes_nothing_until_the_plan_is_approved(agent):
     vendor.shell(story.when(ready), "touch worked-too-early.txt")
     story.when(ready & ~sees("your plan was approved")).says("I wait.")
     vendor.shell(story.when(sees("your plan was approved")), "touch worked.txt")
+    vendor.shell(story.when(hears("you may work now")), "touch worked.txt")  # a hook told it while it could only plan
     story.otherwise().says("done")
     upped.atm("up", f"{vendor.name}:{ME}", "--prompt", "begin", "--require-plan")
 

@@ -9,6 +9,7 @@ from tests.services.approvals.stage import LEAD, ApprovalStage
 
 from atm.domain.crew.states import SPAWNING
 from atm.domain.errors import UnreadableFile
+from atm.domain.mail.surfacing import SERVER
 from atm.domain.team import liveness
 from atm.ports.crew import drivers
 from atm.ports.crew.drivers import Heard
@@ -16,7 +17,8 @@ from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.board.reviews import approve_plan, reject_plan, submit_plan
 from atm.services.board.working import claim
-from atm.services.crew.program_work import PLAN_EVERY, ProgramWork
+from atm.services.crew.program_work import MAY_WORK, PLAN_EVERY, ProgramWork
+from atm.services.mail.surfacing import Surfacing
 from atm.services.team.presence import beat
 
 
@@ -67,6 +69,26 @@ def test_a_plan_that_is_approved_lets_it_begin_once(stage):
     approve_plan(stage.board, "crew", LEAD, "1")
     assert bob.looks() == 1
     assert bob.looks() == 1
+
+
+def test_who_was_told_of_the_approval_while_it_could_only_plan_is_told_again_when_it_may_work(stage):
+    bob = Planner(stage)
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    approve_plan(stage.board, "crew", LEAD, "1")
+    turn = Surfacing(stage.board.room, "crew", "bob", SERVER, where="a hook")
+    with turn as unread:
+        turn.take(unread or [])
+        turn.shown("by a hook")
+    assert bob.looks() == 1
+    assert bob.work._waiting == [MAY_WORK]
+
+
+def test_who_is_told_by_its_mail_next_is_told_once(stage):
+    bob = Planner(stage)
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    approve_plan(stage.board, "crew", LEAD, "1")
+    assert bob.looks() == 1
+    assert bob.work._waiting == []
 
 
 def test_a_plan_that_is_rejected_does_not(stage):

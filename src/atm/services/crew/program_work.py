@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from atm.services.crew.hosting import Host
 
 GO_ON = "Go on with what can be done without it; if that is nothing, say so."
+MAY_WORK = "Your plan was approved, and you may work now: go on with your task, unless it is done."
 LOOK_EVERY = 0.2
 CLOSES_WITHIN = 3.0
 PLAN_EVERY = 2.0
@@ -255,6 +256,7 @@ class ProgramWork:
         self._planned_at = now
         try:
             is_approved = has_approved_plan(host.approvals, host.record.team, host.record.member)
+            is_told = bool(unread_for(host.crew.room, host.record.team, host.record.member))
         except AtmError as error:
             host.machine.log(f"its plan cannot be looked up: {error}")
             return  # it plans on, and the next look may find it
@@ -262,6 +264,8 @@ class ProgramWork:
             self._plans = False
             host.machine.log("its plan was approved: it may work now")
             self._driver.go_to_work()
+            if not is_told:  # by the letter that comes next: a hook showed it that one while it could only plan
+                self._waiting.append(MAY_WORK)
 
     def _prompt_plain(self) -> None:
         if self._driver is not None and self._waiting:
