@@ -57,6 +57,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         why = str(report.longrepr[2]).removeprefix("Skipped: ")
     facts = {
         "test": report.nodeid.rpartition("::")[2].partition("[")[0],
+        "case": report.nodeid.rpartition("::")[2],
         **about,
         "outcome": outcome,
         "seconds": report.duration,

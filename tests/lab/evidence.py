@@ -21,6 +21,8 @@ BEGIN, END = "<!-- from `make lab` -->", "<!-- end -->"
 RESULTS = "results.jsonl"
 NAMES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "OpenCode"}
 SIGNS = {"passed": "✓", "skipped": "–", "xfailed": "✗", "failed": "✗", "xpassed": "✗"}
+WORST_FIRST = ("failed", "xpassed", "xfailed", "passed", "skipped")
+"""A test with several cases works with a program if all of them do."""
 LONGEST = 4000
 
 
@@ -29,6 +31,7 @@ class LabResult:
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self.test = str(facts["test"])
+        self.case = str(facts.get("case", ""))
         self.vendor = str(facts["vendor"])
         self.version = str(facts["version"])
         self.outcome = str(facts["outcome"])
@@ -57,7 +60,7 @@ def table(results: list[LabResult]) -> str:
     """A row for each test, a column for each vendor; below it why something does not work."""
     vendors = [vendor for vendor in NAMES if any(one.vendor == vendor for one in results)]
     versions = {one.vendor: one.version for one in results}
-    found = {(one.test, one.vendor): one for one in results}
+    found = _worst(results)
     tests = list(dict.fromkeys(one.test for one in results))
     lines = ["| seen with the real program | " + " | ".join(f"{NAMES[v]} {versions[v]}" for v in vendors) + " |"]
     lines.append("| --- |" + " :-: |" * len(vendors))
@@ -67,6 +70,16 @@ def table(results: list[LabResult]) -> str:
         sentence = next(one.sentence for one in results if one.test == test)
         lines.append(f"| {sentence} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", *(f"{number}. {why}" for why, number in notes.items())]).rstrip() + "\n"
+
+
+def _worst(results: list[LabResult]) -> dict[tuple[str, str], LabResult]:
+    """Of each test with each program, over its cases; a case that was run again is what it was at last."""
+    found: dict[tuple[str, str], LabResult] = {}
+    for one in {(one.test, one.vendor, one.case): one for one in results}.values():
+        other = found.setdefault((one.test, one.vendor), one)
+        if WORST_FIRST.index(one.outcome) < WORST_FIRST.index(other.outcome):
+            found[(one.test, one.vendor)] = one
+    return found
 
 
 def _cell(result: LabResult | None, notes: dict[str, int]) -> str:

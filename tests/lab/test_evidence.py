@@ -35,6 +35,21 @@ def test_the_table_has_a_row_for_each_test_and_a_note_for_each_reason(folder):
     assert said[-1] == "1. it is deaf"
 
 
+def test_a_case_that_fails_is_not_hidden_by_one_that_passes(tmp_path):
+    write(
+        tmp_path,
+        {"test": "test_it_plans", "vendor": "codex", "case": "test_it_plans[a]", "outcome": "failed"},
+        {"test": "test_it_plans", "vendor": "codex", "case": "test_it_plans[b]"},
+    )
+    assert evidence.table(evidence.results_in(tmp_path)).splitlines()[2] == "| it plans | ✗ |"
+
+
+def test_a_case_that_was_run_again_is_what_it_was_at_last(tmp_path):
+    again: dict[str, object] = {"test": "test_it_plans", "vendor": "codex", "case": "test_it_plans[a]"}
+    write(tmp_path, {**again, "outcome": "failed"}, again)
+    assert evidence.table(evidence.results_in(tmp_path)).splitlines()[2] == "| it plans | ✓ |"
+
+
 def test_the_page_shows_what_each_model_saw_and_runs_nothing_of_it(folder):
     piece = {"role": "user", "text": "<script>alert(1)</script>"}
     request = {"at": 5.0, "dialect": "anthropic", "pieces": [piece], "answer": "says 'done'"}
