@@ -97,6 +97,21 @@ def test_whoever_asks_is_told_what_was_done_before_the_question(browser, crew):
             assert title in subjects(browser.get("/api/teams/crew").json)
 
 
+def test_all_who_ask_before_a_look_begins_share_it_and_who_asks_later_has_another(layout):
+    looks: list[dict[str, Any]] = []
+
+    def look() -> dict[str, Any]:
+        looks.append({"now": 0.0, "snapshot": {"number": len(looks)}, "rows": [], "cells": {}, "counts": {}})
+        return looks[-1]
+
+    async def ask() -> list[int]:
+        stream = streams.TeamStream(layout, "crew", look, "run")
+        said = [*await asyncio.gather(*(stream.whole() for _ in range(20))), await stream.whole()]
+        return [json.loads(one)["snapshot"]["number"] for one in said]
+
+    assert asyncio.run(ask()) == [0] * 20 + [1]
+
+
 def test_a_stream_that_was_forgotten_and_made_anew_has_versions_of_its_own(browser, server):
     before = browser.get("/api/teams/crew").json["version"]
     server.app._streams.clear()

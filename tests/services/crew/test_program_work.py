@@ -18,6 +18,8 @@ from atm.services.board.planning import add
 from atm.services.board.reviews import approve_plan, reject_plan, submit_plan
 from atm.services.board.working import claim
 from atm.services.crew.program_work import MAY_WORK, PLAN_EVERY, ProgramWork
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing
 from atm.services.team.presence import beat
 
@@ -79,6 +81,31 @@ def test_who_was_told_of_the_approval_while_it_could_only_plan_is_told_again_whe
     with turn as unread:
         turn.take(unread or [])
         turn.shown("by a hook")
+    assert bob.looks() == 1
+    assert bob.work._waiting == [MAY_WORK]
+
+
+def test_another_letter_that_waits_is_not_the_answer_to_its_plan(stage):
+    bob = Planner(stage)
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    approve_plan(stage.board, "crew", LEAD, "1")
+    turn = Surfacing(stage.board.room, "crew", "bob", SERVER, where="a hook")
+    with turn as unread:
+        turn.take(unread or [])
+        turn.shown("by a hook")
+    send(stage.board.room, "crew", "bob", Draft(sender=LEAD, text="lunch?"))
+    assert bob.looks() == 1
+    assert bob.work._waiting == [MAY_WORK]
+
+
+def test_an_inbox_that_cannot_be_read_keeps_nobody_from_work(stage, monkeypatch):
+    def broken(*_: object) -> None:
+        raise UnreadableFile("no JSON", "mend it", "/inboxes/bob.json")
+
+    bob = Planner(stage)
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    approve_plan(stage.board, "crew", LEAD, "1")
+    monkeypatch.setattr(stage.board.room.inboxes, "unread", broken)
     assert bob.looks() == 1
     assert bob.work._waiting == [MAY_WORK]
 

@@ -1,5 +1,6 @@
 """
-How much mail of one sender may wait with one recipient: unread in the inbox, then as much again in the spool.
+What makes mail wait: how much of one sender may lie with one recipient, unread in the inbox and then as much again in
+the spool; and a lead who is away.
 
 Pure: what waits is counted elsewhere. Without a bound one member buries another, who then reads nothing at all; so
 whoever goes on sending is queued first, and told no in the end. What must get through has a reserve of its own: a

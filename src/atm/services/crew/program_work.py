@@ -11,8 +11,10 @@ from atm.domain.crew.runtimes import ACP, PLAIN, TMUX
 from atm.domain.crew.states import IDLE, SHUTTING_DOWN, SPAWNING, WORKING
 from atm.domain.delivery.briefing import mail_in_words
 from atm.domain.errors import AtmError
+from atm.domain.mail.messages import PLAN_ANSWER
 from atm.domain.mail.surfacing import SERVER
 from atm.domain.team import liveness
+from atm.formats.mail.typed_message import type_of
 from atm.ports.crew import drivers
 from atm.ports.crew.drivers import Brief
 from atm.services.approvals.permitting import has_approved_plan
@@ -256,7 +258,6 @@ class ProgramWork:
         self._planned_at = now
         try:
             is_approved = has_approved_plan(host.approvals, host.record.team, host.record.member)
-            is_told = bool(unread_for(host.crew.room, host.record.team, host.record.member))
         except AtmError as error:
             host.machine.log(f"its plan cannot be looked up: {error}")
             return  # it plans on, and the next look may find it
@@ -264,8 +265,16 @@ class ProgramWork:
             self._plans = False
             host.machine.log("its plan was approved: it may work now")
             self._driver.go_to_work()
-            if not is_told:  # by the letter that comes next: a hook showed it that one while it could only plan
-                self._waiting.append(MAY_WORK)
+            if not self._has_letter_about_plan():
+                self._waiting.append(MAY_WORK)  # a hook has shown it that letter, while it could only plan
+
+    def _has_letter_about_plan(self) -> bool:
+        """Does the answer to its plan wait among its mail? Not if nobody can look: it is told once more then."""
+        try:
+            unread = unread_for(self._host.crew.room, self._host.record.team, self._host.record.member)
+        except AtmError:
+            return False
+        return any(type_of(letter) == PLAN_ANSWER for letter in unread)
 
     def _prompt_plain(self) -> None:
         if self._driver is not None and self._waiting:

@@ -9,6 +9,7 @@ from atm import config
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.formats.files.json_record import encode
+from atm.services.team.registry import only_one
 from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
@@ -158,8 +159,6 @@ class Session:
         if named:
             return check_known_name(named, "team")
         if self.choice is None:
-            from atm.services.team.registry import only_one
-
             if only := only_one(self.room):
                 return only
             from atm.services.team.choosing import choose_team
