@@ -30,6 +30,12 @@ def as_nohup_does() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def use_this_python(programs: Path) -> None:
+    """The interpreter itself: in the PATH may be a version manager's script, for a shell that is hidden."""
+    (programs / "python3").unlink(missing_ok=True)
+    (programs / "python3").symlink_to(Path(sys.executable).resolve())
+
+
 def run_once(folder: Path, programs: Path) -> int:
     """One run from nothing; its exit code."""
     home = folder / "home"
@@ -60,6 +66,7 @@ def main(runs: int, loops: int = 8) -> int:
     programs = place / "programs"
     programs.mkdir()
     hide(programs)
+    use_this_python(programs)
     print(f"{runs} runs beside {loops} busy loops, in {place}", flush=True)
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     codes = []
