@@ -105,8 +105,10 @@ def test_a_plan_has_a_mode_and_a_sandbox_that_cannot_write(working):
 def test_who_plans_is_refused_what_writes_and_told_why(working, method, no):
     made = working(mode="plan")
     made.agent.says(asks(0, method, command="touch a", permissions={"network": {"enabled": True}}))
-    told, answer = made.agent.hears(), made.agent.hears()
+    told = made.agent.hears()
     assert told["method"] == "turn/steer"
+    made.agent.says({"id": told["id"], "result": {"turnId": "turn-1"}})
+    answer = made.agent.hears()
     assert (answer["id"], answer["result"]) == (0, no)
     assert made.host.rest() == []
 
@@ -233,14 +235,16 @@ def test_a_question_is_allowed_once(working):
     assert (answer["id"], answer["result"]) == (0, {"decision": "accept"})
 
 
-def test_a_refusal_has_its_reason_said_before_it(working):
+def test_a_refusal_waits_until_its_reason_is_taken(working):
     made = working()
     made.agent.says(asks(0, command="touch a"))
     made.driver.answer(made.host.next().facts["id"], allow=False, reason="use the other file")
-    told, answer = made.agent.hears(), made.agent.hears()
+    told = made.agent.hears()
     assert told["method"] == "turn/steer"
     assert "use the other file" in told["params"]["input"][0]["text"]
-    assert answer["result"] == {"decision": "decline"}
+    assert made.agent.hears_nothing()
+    made.agent.says({"id": told["id"], "result": {"turnId": "turn-1"}})
+    assert made.agent.hears()["result"] == {"decision": "decline"}
 
 
 def test_a_reason_that_came_too_late_is_said_with_the_next_prompt(working):
@@ -248,8 +252,8 @@ def test_a_reason_that_came_too_late_is_said_with_the_next_prompt(working):
     made.agent.says(asks(0, command="touch a"))
     made.driver.answer(made.host.next().facts["id"], allow=False, reason="not today")
     told = made.agent.hears()
-    made.agent.hears()
     made.agent.says({"id": told["id"], "error": {"message": "no active turn"}}, completed())
+    assert made.agent.hears()["result"] == {"decision": "decline"}
     made.host.until(IDLE)
     made.driver.say("next")
     text = made.agent.hears()["params"]["input"][0]["text"]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain, Record
     from atm.ports.crew.drivers import Brief, Heard
+    from atm.system.crew.drivers.rpc import Then
 
 COMMAND, FILES = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
 WIDER, SERVER, CHOICE = (
@@ -102,15 +103,16 @@ class AppServerDriver:
             turn, reasons, self._reasons = self._turn, self._reasons, []
         words = with_reasons(reasons, text)
         if turn:
-            return self._steer(turn, words, lambda: self._start_turn(words))
+            return self._steer(turn, words, lambda _, error: _if_any(error, lambda: self._start_turn(words)))
         return self._start_turn(words)
 
     def answer(self, question: str, *, allow: bool, reason: str = "") -> None:
         kept = self._questions.take(question)
         if kept is not None:
             if not allow and reason and kept["method"] != CHOICE:
-                self._explain(refusal(text_in(kept, "words"), reason))
-            self._rpc.reply(kept["id"], _decision(kept, allow=allow, reason=reason))
+                self._refuse(kept, refusal(text_in(kept, "words"), reason))
+            else:
+                self._decide(kept, allow=allow, reason=reason)
 
     def go_to_work(self) -> None:
         self._mode = self._brief.after_plan
@@ -196,19 +198,27 @@ class AppServerDriver:
         if error:
             self._ear.tell(IDLE, ok=False, error=shortened(error))
 
-    def _steer(self, turn: str, words: str, otherwise: Callable[[], object]) -> bool:
+    def _steer(self, turn: str, words: str, then: Then) -> bool:
         params: Record = {"threadId": self._thread, "expectedTurnId": turn, "input": [{"type": "text", "text": words}]}
-        return self._rpc.ask("turn/steer", params, lambda _, error: None if not error else _done(otherwise))
+        return self._rpc.ask("turn/steer", params, then)
 
-    def _explain(self, words: str) -> None:
-        """Before the refusal itself, so that the model sees both at once; with the next prompt if the turn is over."""
+    def _refuse(self, kept: Record, why: str) -> None:
+        """
+        The reason goes first, into the turn, and the refusal when that is taken: Codex serves what it is sent side by
+        side, and the model would be asked to go on before it knows why. With the next prompt if the turn is over.
+        """
 
-        def keep() -> None:
-            with self._lock:
-                self._reasons.append(words)
+        def taken(_: Record, error: str) -> None:
+            if error:
+                with self._lock:
+                    self._reasons.append(why)
+            self._decide(kept, allow=False)
 
-        if not self._turn or not self._steer(self._turn, words, keep):
-            keep()
+        if not self._turn or not self._steer(self._turn, why, taken):
+            taken({}, "there is no turn to say it in")
+
+    def _decide(self, kept: Record, *, allow: bool, reason: str = "") -> None:
+        self._rpc.reply(kept["id"], _decision(kept, allow=allow, reason=reason))
 
     def _stop(self, turn: str) -> None:
         self._rpc.ask("turn/interrupt", {"threadId": self._thread, "turnId": turn}, _nothing)
@@ -227,8 +237,7 @@ class AppServerDriver:
         words = call_in_words(TOOLS[method], arguments)
         kept: Record = {"id": id, "method": method, "words": words, "input": arguments}
         if self._mode == PLAN and method in WRITING:
-            self._explain(PLANNING)
-            self._rpc.reply(id, _decision(kept, allow=False, reason=""))
+            self._refuse(kept, PLANNING)
             return
         self._questions.ask(f"{self._life}-{id}", TOOLS[method], arguments, kept)
 
@@ -303,8 +312,9 @@ def _decision(kept: Record, *, allow: bool, reason: str) -> Record:
     return {"decision": "accept" if allow else "decline"}
 
 
-def _done(call: Callable[[], object]) -> None:
-    call()
+def _if_any(error: str, otherwise: Callable[[], object]) -> None:
+    if error:
+        otherwise()
 
 
 def _nothing(_: Record, error: str) -> None:
