@@ -753,6 +753,41 @@ def test_an_agent_whose_process_has_ended_is_offline_at_once(boardroom, hook, mo
     assert (gone.value, gone.source) == (OFFLINE, "process 4711 is gone")
 
 
+@pytest.mark.parametrize("last", [STOP, TURN_DONE, TOOL, NOTICE])
+def test_a_hook_that_outlives_its_agent_is_no_sign_of_life(boardroom, hook, last):
+    presence, hook.pid = boardroom.presence, 4711
+    presence.running.add(4711)
+    hook(START)
+    presence.running.clear()
+    boardroom.clock.sleep(BEAT_EVERY)
+    hook(last)
+    found = liveness(presence, boardroom.rosters.load("crew"), "ann", boardroom.clock.now())
+    assert (found.value, found.source) == (OFFLINE, "process 4711 is gone")
+
+
+@pytest.mark.parametrize("session", ["s-2", ""])
+def test_another_session_is_not_taken_for_the_process_that_ended(boardroom, hook, session):
+    presence, hook.pid = boardroom.presence, 4711
+    presence.running.add(4711)
+    hook(START)
+    presence.running.clear()
+    boardroom.clock.sleep(BEAT_EVERY)
+    hook(STOP, session=session)
+    assert liveness(presence, boardroom.rosters.load("crew"), "ann", boardroom.clock.now()).value == ONLINE
+
+
+def test_a_session_that_goes_on_in_a_process_that_nobody_knows_is_there(boardroom, hook):
+    presence, hook.pid = boardroom.presence, 4711
+    presence.running.add(4711)
+    hook(START)
+    presence.running.clear()
+    hook.pid = None
+    boardroom.clock.sleep(BEAT_EVERY)
+    hook(START, reason="resume")
+    hook(STOP)
+    assert liveness(presence, boardroom.rosters.load("crew"), "ann", boardroom.clock.now()).value == ONLINE
+
+
 def test_a_notice_that_it_sits_idle_is_no_sign_that_it_read_anything(boardroom, hook):
     (one,) = post(boardroom, "the parser is done")
     hook(START)

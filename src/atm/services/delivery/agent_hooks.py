@@ -142,12 +142,14 @@ def _lost_lead(visit: HookVisit) -> str:
 
 def _is_foreign(visit: HookVisit) -> bool:
     """Is it another session than the one that we know? Programs have threads of their own, for titles."""
-    if not visit.call.session:
-        return False
+    return bool(visit.call.session) and _known_session(visit) not in ("", visit.call.session)
+
+
+def _known_session(visit: HookVisit) -> str:
     from atm.services.team.endpoints import endpoint_of
 
     endpoint = endpoint_of(visit.room, visit.team, visit.me)
-    return endpoint is not None and endpoint.session not in ("", visit.call.session)
+    return endpoint.session if endpoint is not None else ""
 
 
 def _learn(visit: HookVisit, moment: str) -> None:
@@ -214,7 +216,7 @@ def _end(visit: HookVisit) -> None:
 def _go_idle(visit: HookVisit) -> None:
     from atm.services.delivery.idle_notices import goes_idle
 
-    goes_idle(visit.room, visit.team, visit.me, _source(visit))
+    goes_idle(visit.room, visit.team, visit.me, _source(visit), pid=_own_process(visit))
 
 
 def _sign(visit: HookVisit, state: str, pid: int | None = None) -> None:
@@ -224,7 +226,21 @@ def _sign(visit: HookVisit, state: str, pid: int | None = None) -> None:
     is_known = last is not None and last.state == (state or last.state) and is_by_hook(last.state_source)
     if is_known and last is not None and 0 <= now - last.at < BEAT_EVERY and pid in (None, last.pid):
         return
+    pid = _own_process(visit) if pid is None else pid
     beat(presence, visit.team, visit.me, now, _source(visit), pid=pid, state=state)
+
+
+def _own_process(visit: HookVisit) -> int | None:
+    """
+    The process that this session began in, though it may be gone: programs do not wait for the hooks of their last
+    turn, and what these leave would show for ten minutes that somebody is there.
+    """
+    if visit.call.moment in (START, PROMPT):
+        return None  # it has just been looked for
+    presence = visit.room.presence
+    last = last_beat(presence, visit.team, visit.me, visit.room.clock.now())
+    is_here = last is not None and last.host == presence.host
+    return last.pid if last and is_here and visit.call.session == _known_session(visit) != "" else None
 
 
 def _source(visit: HookVisit) -> str:

@@ -52,7 +52,7 @@ class TurnWatch:
         if still is None:
             return False
         if still.is_over(now):
-            goes_idle(room, team, name, source)
+            goes_idle(room, team, name, source, pid=last.pid)  # which may have ended since
             return True
         self._still[key] = still
         return False
