@@ -38,6 +38,7 @@ class Table:
         self.memory.take(RunEvent(kinds.STARTED, "r", NOW - 3600))
         self.said_at: dict[str, float] = {}
         self.stopped = ""
+        self.lead_knows_at = 0.0
 
     def agent(self, name: str, task: str = "", *, state: str = "working", since: float = 60.0, **facts: object) -> None:
         """One that lives, started so many seconds ago."""
@@ -57,6 +58,7 @@ class Table:
             facts=self.facts,
             said_at=self.said_at,
             stopped=self.stopped,
+            lead_knows_at=self.lead_knows_at,
         )
 
     def actions(self) -> list[Action]:
@@ -320,10 +322,30 @@ def test_an_agent_that_leads_has_a_turn_after_it_was_told_that_all_is_resolved()
     table.order.leader = AgentSeat(name="lead", runtime="claude")
     table.agent("lead", state="idle", turns=4)
     assert table.actions() == [Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")]
-    told = RunEvent(kinds.RESOLVED, "r", NOW, about=kinds.RESOLVED, turns=4)
-    table.memory.take(told)
+    table.memory.take(RunEvent(kinds.RESOLVED, "r", NOW, about=kinds.RESOLVED, letter="m-1"))
     assert table.actions() == []
-    table.agents["lead"].turns = 5
+    table.lead_knows_at = NOW
+    assert table.actions() == []
+    table.agents["lead"].heard_at = NOW + 1
+    assert table.actions() == [Finish("success")]
+
+
+def test_an_agent_that_leads_and_was_started_again_has_its_turn_first():
+    table = Table(done(1), seats=1)
+    table.order.leader = AgentSeat(name="lead", runtime="claude")
+    table.agent("lead", state="idle", heard_at=NOW)
+    assert table.actions() == [Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")]
+    table.memory.take(RunEvent(kinds.RESOLVED, "r", NOW, about=kinds.RESOLVED, letter="m-1"))
+    table.lead_knows_at = NOW - 5
+    assert table.actions() == []
+
+
+def test_an_agent_that_leads_and_cannot_be_told_is_not_waited_for():
+    table = Table(done(1), seats=1)
+    table.order.leader = AgentSeat(name="lead", runtime="claude")
+    table.agent("lead", state="idle", turns=4)
+    assert table.actions() == [Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")]
+    table.memory.take(RunEvent(kinds.RESOLVED, "r", NOW, about=kinds.RESOLVED))
     assert table.actions() == [Finish("success")]
 
 
@@ -333,7 +355,7 @@ def test_an_agent_that_leads_and_never_looks_is_not_waited_for_for_ever():
     table.agent("lead", state="idle", turns=4)
     assert table.actions() == [Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")]
     at = NOW - table.order.rules.answer
-    table.memory.take(RunEvent(kinds.RESOLVED, "r", at, about=kinds.RESOLVED, turns=4))
+    table.memory.take(RunEvent(kinds.RESOLVED, "r", at, about=kinds.RESOLVED, letter="m-1"))
     assert table.actions() == [Finish("success")]
 
 

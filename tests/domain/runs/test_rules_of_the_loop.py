@@ -109,11 +109,17 @@ def test_an_agent_that_leads_is_told_first_and_may_have_more_work_in_mind():
     led.leader = AgentSeat(name="lead", runtime="claude")
     known = memory()
     known.take(RunEvent(kinds.SPAWNED, "lead", NOON - 900, generation=1))
-    known.take(RunEvent(kinds.RESOLVED, "r", NOON - 1, about=kinds.RESOLVED, turns=0))
+    known.take(RunEvent(kinds.RESOLVED, "r", NOON - 9, about=kinds.RESOLVED, letter="m-1"))
     thinking = agent(name="lead", task="", heard_at=NOON)
     resting = agent(name="lead", task="", state=IDLE, heard_at=NOON, turns=1)
-    assert decide(led, known, view(Card(1, status="completed"), thinking)) == []
-    assert decide(led, known, view(Card(1, status="completed"), resting)) == [Finish("success")]
+    unaware = view(Card(1, status="completed"), resting)
+    assert decide(led, known, unaware) == [], "it ended another turn, and has not seen it yet"
+    for one, done in ((thinking, []), (resting, [Finish("success")])):
+        aware = view(Card(1, status="completed"), one)
+        aware.lead_knows_at = NOON - 1
+        assert decide(led, known, aware) == done
+    aware.lead_knows_at = NOON + 1
+    assert decide(led, known, aware) == [], "it was shown to it since, and its turn begins"
 
 
 @proves("R004-agent-lifecycle-L3b")

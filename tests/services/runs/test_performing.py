@@ -8,12 +8,14 @@ from tests.services.runs.world import LEAD, TEAM, World
 
 from atm.domain.board.tasks import PENDING
 from atm.domain.crew.agents import AgentRecord
+from atm.domain.mail.surfacing import SERVER
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.actions import Clear, Give, Say
 from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.orders import AgentSeat
 from atm.services.crew.reaping import reconcile
-from atm.services.mail.surfacing import unread_for
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.surfacing import Surfacing, unread_for
 from atm.services.runs.looking import RunLooking
 from atm.services.runs.merging import RunMerging
 from atm.services.runs.performing import Performing
@@ -139,5 +141,24 @@ def test_an_agent_that_leads_is_told_that_all_is_resolved():
     hands.order.leader = AgentSeat(name=LEAD, runtime="claude")
     (event,) = hands.does(Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved"))
     assert event.kind == kinds.RESOLVED
-    (letter,) = unread_for(hands.desk.crew.room, TEAM, LEAD)
+    room = hands.desk.crew.room
+    (letter,) = unread_for(room, TEAM, LEAD)
     assert "All tasks of the board are resolved" in letter.text
+    assert event.detail["letter"] == letter.id
+    looking = RunLooking(hands.desk, hands.order)
+    looking.leaders_letter = letter.id or ""
+    assert looking.look().lead_knows_at == 0.0
+    turn = Surfacing(room, TEAM, LEAD, SERVER)
+    with turn as unread:
+        turn.take(unread or [])
+        assert looking.look().lead_knows_at == 0.0, "it is taken, and nobody has seen it"
+        turn.failed("its program did not take it")
+    assert looking.look().lead_knows_at == 0.0
+    with turn as unread:
+        turn.take(unread or [])
+        hands.world.clock.pass_time(3.0)
+        turn.shown("said to it")
+    assert looking.look().lead_knows_at == hands.world.clock.now()
+    hands.world.clock.pass_time(3.0)
+    enter(room, TEAM, LEAD, [letter.id or ""], "read", "it went on")
+    assert looking.look().lead_knows_at == hands.world.clock.now() - 3.0

@@ -145,8 +145,8 @@ class RunMemory:
     naps: list[tuple[float, float]] = field(default_factory=list)
     """When the machine woke up, and how long it had slept."""
     resolved_at: float = 0.0
-    leaders_turns: int = 0
-    """How many turns a leading agent had taken when it was told that all is resolved."""
+    leaders_letter: str = ""
+    """The message that tells a leading agent that all is resolved; empty if it could not be written."""
 
     def seat(self, name: str) -> SeatMemory:
         return self.seats.setdefault(name, SeatMemory())
@@ -294,7 +294,7 @@ def _merge(memory: RunMemory, event: RunEvent) -> None:
 def _told(memory: RunMemory, event: RunEvent) -> None:
     memory.told.add(event.text("about") or event.kind)
     if event.kind == RESOLVED:
-        memory.resolved_at, memory.leaders_turns = event.at, int(event.number("turns"))
+        memory.resolved_at, memory.leaders_letter = event.at, event.text("letter")
 
 
 def _slept(memory: RunMemory, event: RunEvent) -> None:

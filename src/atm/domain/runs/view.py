@@ -110,6 +110,8 @@ class RunView:
     """Who has stopped the team."""
     merges: MergeQueue | None = None
     """None where nothing is merged."""
+    lead_knows_at: float = 0.0
+    """When a leading agent was shown that all is resolved; 0 until then."""
     touched: dict[str, list[str]] = field(default_factory=dict)
     """By task: what its agent has changed so far, as far as that was looked at."""
     is_merging: bool = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.mail.receipts import already_read, leaves_doubt
-from atm.formats.files.times import to_iso
+from atm.domain.mail.receipts import RETURNED, already_read, leaves_doubt
+from atm.formats.files.times import from_iso, to_iso
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line, histories
 
 TYPE_CHECKING = False
@@ -98,3 +98,14 @@ def seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
 def shown_before(room: Mailroom, team: str, agent: str, messages: list[Message]) -> set[str]:
     """Those of these messages that this agent has read or was shown at any time, by the whole ledger."""
     return sightings_of(room, team, agent, messages).shown
+
+
+def shown_at(room: Mailroom, team: str, agent: str, id: str) -> float:
+    """When this message came into the agent's context; 0 if it has not, or was given back since."""
+    at = 0.0
+    for entry in told_of(room, team, [id]):
+        if entry.agent == agent and already_read([entry.state]):
+            at = at or from_iso(entry.at) or 0.0
+        elif entry.agent == agent and entry.state == RETURNED:
+            at = 0.0
+    return at

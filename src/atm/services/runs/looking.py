@@ -10,6 +10,7 @@ from atm.formats.files.times import from_iso
 from atm.services.board.evidence import CHECKING
 from atm.services.board.marks import entered
 from atm.services.crew.crewroom import is_being_started, is_running
+from atm.services.mail.bookkeeping import shown_at
 from atm.services.runs.merging import RunMerging
 from atm.services.team.presence import last_beat
 from atm.services.team.registry import find_team
@@ -39,6 +40,8 @@ class RunLooking:
         """When the run began: requests of before are none of its business."""
         self.heard: dict[str, float] = {}
         """When each agent last wrote to the lead."""
+        self.leaders_letter = ""
+        """That all is resolved, if a leading agent was told so."""
 
     def look(self) -> RunView:
         desk, team = self._desk, self._order.team
@@ -46,6 +49,7 @@ class RunLooking:
         board = desk.boardroom.tasks.board(team)
         waiting = self._approvals(now)
         asking = {who for who, state in waiting.values() if state == "waiting"}
+        lead_knows_at = self._lead_knows_at()  # before its record is read: what it does with it comes after
         agents = {}
         for seat in self._order.everybody:
             record = desk.crew.records.read(team, seat.name)
@@ -61,11 +65,16 @@ class RunLooking:
             said_at=self._said_at(),
             approvals=waiting,
             stopped=str(latch.get("by") or "somebody") if latch is not None else "",
+            lead_knows_at=lead_knows_at,
             merges=self.merging.look(board),
             touched=self.merging.touched(),
             is_merging=self.merging.is_running(),
             merging_fails=self.merging.trouble(),
         )
+
+    def _lead_knows_at(self) -> float:
+        letter, room = self.leaders_letter, self._desk.crew.room
+        return shown_at(room, self._order.team, self._order.lead, letter) if letter else 0.0
 
     def _said_at(self) -> dict[str, float]:
         """While atm itself runs the checks of its task, an agent has nothing to say."""

@@ -108,6 +108,7 @@ class RunLoop:
             if self.desk.clock.monotonic() - self._released > RELEASE_EVERY:
                 self._released = self.desk.clock.monotonic()
                 release_silent(self.desk.boardroom, self.order.team)
+            self._looking.leaders_letter = self.memory.leaders_letter
             self.view, self._in_vain = self._looking.look(), 0
         except (AtmError, OSError):
             self._in_vain += 1

@@ -77,26 +77,24 @@ class Performing:
             case Refuse(task, why):
                 return [self._event(kinds.REFUSED, task, why=why)]
             case Say():
-                return self._say(action, view)
+                return self._say(action)
             case MergeNow():
                 self._merging.start()
                 return []
             case Finish():
                 return []
 
-    def _say(self, said: Say, view: RunView) -> list[RunEvent]:
+    def _say(self, said: Say) -> list[RunEvent]:
         """To whoever follows the run; and that all is resolved, to an agent that leads it."""
-        words, leader = said.about.split(" "), view.agents.get(self._order.lead)
+        words, letter = said.about.split(" "), None
         subject = words[2] if len(words) > 2 else self._order.run
-        # A turn that runs just now may not hear of it: the next one counts.
-        turns = leader.turns + leader.is_at_work if leader is not None else None
         if said.kind == kinds.RESOLVED and self._order.leader is not None:
             draft = Draft(sender=US, text=ALL_RESOLVED, summary="all tasks are resolved", is_urgent=True)
             try:
-                send(self._desk.crew.room, self._order.team, self._order.lead, draft)
+                letter = send(self._desk.crew.room, self._order.team, self._order.lead, draft).message.id
             except AtmError:
-                turns = None  # it cannot be told, and is not waited for
-        return [self._event(said.kind, subject, about=said.about, text=said.text, turns=turns)]
+                letter = None  # it cannot be told, and is not waited for
+        return [self._event(said.kind, subject, about=said.about, text=said.text, letter=letter)]
 
     def _event(self, kind: str, subject: str, **detail: str | int | bool | None) -> RunEvent:
         return RunEvent(kind, subject, self._desk.clock.now(), **detail)
