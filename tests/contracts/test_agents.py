@@ -31,11 +31,16 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture
+def unusable() -> set[int]:
+    return set()
+
+
 @pytest.fixture(params=["twin", "real"])
-def slots(request, layout: Layout, clock: FakeClock):
+def slots(request, layout: Layout, clock: FakeClock, unusable: set[int]):
     if request.param == "twin":
-        return MemorySlots(clock)
-    return SlotFiles(RealDisk(), clock, build_locks(layout), layout)
+        return MemorySlots(clock, lambda slot: slot not in unusable)
+    return SlotFiles(RealDisk(), clock, build_locks(layout), layout, lambda slot: slot not in unusable)
 
 
 def test_what_was_written_is_read_until_it_is_removed(records):
@@ -99,6 +104,14 @@ def test_a_slot_whose_time_is_over_is_anybodys_and_a_renewed_one_is_not(slots, c
     assert slots.take("c", 60) == 0
     assert not slots.renew(0, "a", 60)
     assert slots.taken() == {0: "c", 1: "b"}
+
+
+def test_a_slot_that_cannot_be_used_is_passed_over_even_by_whoever_had_it(slots, unusable):
+    assert slots.take("a", 60) == 0
+    unusable.update((0, 1))
+    assert [slots.take(owner, 60) for owner in ("b", "a")] == [2, 3]
+    unusable.clear()
+    assert slots.take("c", 60) == 1
 
 
 def test_whoever_asks_again_keeps_its_own(slots):

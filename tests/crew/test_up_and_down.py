@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -37,6 +38,16 @@ def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -
     assert crew.left() == NOTHING
     assert crew("teams", "state", "crew", "--json").json["state"] == "stopped"
     assert crew("down", code=3).out == "no agent of this team runs\n"
+
+
+def test_ports_that_somebody_else_uses_are_not_given_to_an_agent(crew: Crew) -> None:
+    with socket.socket() as others:
+        others.bind(("127.0.0.1", 0))
+        others.listen()
+        first = others.getsockname()[1]
+        crew("up", "script:ann", env={"ATM_CREW_FIRST_PORT": str(first)})
+        assert crew.record("ann").slot > 0
+    crew("down")
 
 
 def test_what_ran_before_comes_up_again_as_it_was(crew: Crew) -> None:

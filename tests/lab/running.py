@@ -30,6 +30,14 @@ TEST = (
 ANSWER = "def answer():\n    return {number}\n"
 
 
+def crew_settings(home: Path, text: str = "") -> None:
+    """OpenCode needs seconds until it listens: another home on this machine could be given the same port until then."""
+    path = home / ".config/atm/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"[crew]\nfirst_port = {random.randrange(21_000, 31_000, 100)}\n{text}")
+    os.chmod(path, 0o600)
+
+
 def task(name: str, number: int, *, after: str = "") -> dict[str, Any]:
     """Write a function that returns this number; a small test proves it."""
     return {
@@ -68,8 +76,6 @@ class RunLab:
         self.environment = {key: value for key, value in agent.environment.items() if not key.startswith("ATM_")}
         for vendor in more:
             self._add(vendor)
-        self._ports = random.randrange(21_000, 31_000, 100)
-        """OpenCode listens there; others on this machine may have a lab too, with the same first port."""
         self.settings("")
         (self.folder / ".gitignore").write_text("__pycache__/\n")
         self.git("add", ".")
@@ -104,10 +110,7 @@ class RunLab:
         return str(path)
 
     def settings(self, text: str) -> None:
-        path = self.home / ".config/atm/config.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"[crew]\nfirst_port = {self._ports}\n{text}")
-        os.chmod(path, 0o600)
+        crew_settings(self.home, text)
 
     # Commands.
 

@@ -16,6 +16,8 @@ from atm.services.crew.crewroom import CrewPolicy, Crewroom
 from atm.testing.crew import MemoryWorktrees
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.plain import Record
     from atm.ports.crew.agents import Launch
@@ -93,16 +95,20 @@ class MemoryAgentRecords:
 class MemorySlots:
     """Slots by a clock that can be set."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, is_usable: Callable[[int], bool] = lambda _: True) -> None:
         self._clock = clock
+        self._is_usable = is_usable
         self._held: dict[int, tuple[str, float]] = {}
 
     def take(self, owner: str, seconds: float) -> int:
         now, slot = self._clock.now(), 0
-        while slot in self._held and self._held[slot][1] > now and self._held[slot][0] != owner:
+        while self._is_anothers(slot, owner, now) or not self._is_usable(slot):
             slot += 1
         self._held[slot] = (owner, now + seconds)
         return slot
+
+    def _is_anothers(self, slot: int, owner: str, now: float) -> bool:
+        return slot in self._held and self._held[slot][1] > now and self._held[slot][0] != owner
 
     def renew(self, slot: int, owner: str, seconds: float) -> bool:
         if self._held.get(slot, ("", 0))[0] != owner:

@@ -68,6 +68,7 @@ def build_crewroom(
     """Everything that starts, sees and ends agents, over this machine."""
     from atm.services.crew.crewroom import Crewroom
     from atm.system.crew.agent_files import AgentFiles, SlotFiles
+    from atm.system.crew.free_ports import is_free
     from atm.system.crew.headless import HeadlessBackend
     from atm.system.crew.process_table import RealProcessTable
     from atm.system.crew.tmux_backend import TmuxBackend
@@ -76,10 +77,12 @@ def build_crewroom(
     locks = build_locks(layout, disk, clock)
     records = AgentFiles(disk, locks, layout)
     backends = (HeadlessBackend(), TmuxBackend(layout, records.home))
+    policy = policy or build_crew_policy(settings)
+    first, each = policy.ports_from, policy.ports_each
     return Crewroom(
         boardroom=boardroom,
         records=records,
-        slots=SlotFiles(disk, clock, locks, layout),
+        slots=SlotFiles(disk, clock, locks, layout, lambda slot: is_free(first + slot * each)),
         processes=RealProcessTable(),
         backends={backend.name: backend for backend in backends},
         worktrees=build_worktrees(layout),
@@ -89,7 +92,7 @@ def build_crewroom(
         set_up=lambda vendor: set_up_for(layout, environment, settings, vendor),
         find_program=lambda name: shutil.which(name, path=environment.get("PATH")) or "",
         pid=os.getpid(),
-        policy=policy or build_crew_policy(settings),
+        policy=policy,
     )
 
 

@@ -60,7 +60,7 @@ class Slots(Protocol):
     """Small numbers that no two agents of this machine have at once: ports and names are made of them."""
 
     def take(self, owner: str, seconds: float) -> int:
-        """The lowest that is free, or whose holder has let its time go by."""
+        """The lowest that can be used and is free, or whose holder has let its time go by."""
 
     def renew(self, slot: int, owner: str, seconds: float) -> bool:
         """False if it is another's now."""

@@ -13,6 +13,7 @@ from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from atm.domain.crew.agents import AgentRecord
@@ -138,11 +139,14 @@ class AgentFileTurn:
 class SlotFiles:
     """One small file for each slot that is taken."""
 
-    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, is_usable: Callable[[int], bool] = lambda _: True
+    ) -> None:
         self._disk = disk
         self._clock = clock
         self._locks = locks
         self._folder = layout.slots
+        self._is_usable = is_usable
 
     def take(self, owner: str, seconds: float) -> int:
         with explained(self._folder), self._locks.private(self._folder):
@@ -150,7 +154,8 @@ class SlotFiles:
             now, held = self._clock.now(), self._held()
             for slot in range(MOST_SLOTS):
                 said = held.get(slot)
-                if said is not None and _ends(said) > now and said.get("owner") != owner:
+                is_anothers = said is not None and _ends(said) > now and said.get("owner") != owner
+                if is_anothers or not self._is_usable(slot):
                     continue
                 self._write(slot, owner, now + seconds)
                 return slot
