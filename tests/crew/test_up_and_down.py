@@ -44,8 +44,8 @@ def test_ports_that_somebody_else_uses_are_not_given_to_an_agent(crew: Crew) -> 
     with socket.socket() as others:
         others.bind(("127.0.0.1", 0))
         others.listen()
-        first = others.getsockname()[1]
-        crew("up", "script:ann", env={"ATM_CREW_FIRST_PORT": str(first)})
+        crew("config", "set", "crew.first_port", str(others.getsockname()[1]))
+        crew("up", "script:ann")
         assert crew.record("ann").slot > 0
     crew("down")
 

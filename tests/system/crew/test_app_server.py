@@ -318,6 +318,7 @@ def test_a_question_that_was_resolved_elsewhere_is_withdrawn(working):
     made.agent.says({"method": "serverRequest/resolved", "params": {"threadId": "t-1", "requestId": 0}}, completed())
     heard = made.host.next()
     assert (heard.kind, heard.facts) == (WITHDRAWN, {"id": id})
+    made.host.until(IDLE)
     made.driver.answer(id, allow=True)
     made.driver.say("next")
     assert made.agent.hears()["method"] == "turn/start"

@@ -335,14 +335,10 @@ class _Tick:
             yield Finish(self.outcome(), f"nothing more could be merged: {trouble}" if trouble else "")
 
     def _leader_may_add(self) -> bool:
-        """
-        It was told that all is resolved, and has not ended a turn with that before it; or it is at it. A turn may end
-        that began before it was told: only what it was shown counts, not what lies in its inbox.
-        """
-        leader = self._view.agents.get(self._leader)
+        """It was told that all is resolved, and has ended no turn since it was shown that; or it is at it."""
+        leader, knows_at = self._view.agents.get(self._leader), self._view.lead_knows_at
         if leader is None or leader.is_over:
             return False
-        knows_at = self._view.lead_knows_at
         is_answered = not self._memory.leaders_letter or (knows_at and leader.turns and leader.heard_at >= knows_at)
         is_late = self._memory.awake(self._memory.resolved_at, self._view.now) >= self._order.rules.answer
         return leader.is_at_work or not (is_answered or is_late)
