@@ -69,3 +69,7 @@ class TestTheAgentThatStartedSomething:
 )
 def test_a_host_knows_the_program_that_it_started_and_none_that_this_one_started(commands, is_hosted):
     assert is_started_by(7, commands) == is_hosted
+
+
+def test_the_first_process_of_a_machine_hosts_nobody():
+    assert not is_started_by(1, [(9, "gemini"), (8, "make"), (1, "init")])

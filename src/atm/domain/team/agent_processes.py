@@ -81,12 +81,13 @@ def nearest_agent(commands: Iterable[tuple[int, str]]) -> int | None:
 def is_started_by(host: int, commands: Iterable[tuple[int, str]]) -> bool:
     """
     Was the agent of a hook, by whose ancestors it is known, started by this host itself? One that an agent started has
-    a shell between: it inherits what the host told its own, and the host knows nothing of it.
+    a shell between: it inherits what the host told its own, and the host knows nothing of it. The first process of a
+    machine is nobody's host: whatever has lost its parent runs under that.
     """
     has_agent = False
     for pid, command in commands:
         if pid == host:
-            return has_agent
+            return has_agent and pid > 1
         is_shell = program_in(command) in SHELLS
         if has_agent and is_shell:
             return False
