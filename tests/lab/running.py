@@ -30,12 +30,9 @@ TEST = (
 ANSWER = "def answer():\n    return {number}\n"
 
 
-def crew_settings(home: Path, text: str = "") -> None:
+def first_port() -> int:
     """OpenCode needs seconds until it listens: another home on this machine could be given the same port until then."""
-    path = home / ".config/atm/config.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"[crew]\nfirst_port = {random.randrange(21_000, 31_000, 100)}\n{text}")
-    os.chmod(path, 0o600)
+    return random.randrange(21_000, 31_000, 100)
 
 
 def task(name: str, number: int, *, after: str = "") -> dict[str, Any]:
@@ -76,6 +73,7 @@ class RunLab:
         self.environment = {key: value for key, value in agent.environment.items() if not key.startswith("ATM_")}
         for vendor in more:
             self._add(vendor)
+        self._ports = first_port()
         self.settings("")
         (self.folder / ".gitignore").write_text("__pycache__/\n")
         self.git("add", ".")
@@ -110,7 +108,10 @@ class RunLab:
         return str(path)
 
     def settings(self, text: str) -> None:
-        crew_settings(self.home, text)
+        path = self.home / ".config/atm/config.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[crew]\nfirst_port = {self._ports}\n{text}")
+        os.chmod(path, 0o600)
 
     # Commands.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.lab.conftest import ME, LabAgent, processes_of, until
-from tests.lab.running import crew_settings
+from tests.lab.running import first_port
 from tests.optional import skip_without
 from tests.proving import proves
 
@@ -22,7 +22,7 @@ class Upped:
 
     def __init__(self, agent: LabAgent) -> None:
         self.agent = agent
-        crew_settings(agent.home)
+        agent.atm("config", "set", "crew.first_port", str(first_port()))
         git = ["git", "-C", str(agent.folder), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
         (agent.folder / "a.txt").write_text("one\n")
         subprocess.run([*git, "add", "."], check=True)

@@ -205,6 +205,21 @@ await hooks["tool.execute.after"]({ sessionID: "s", tool: "bash" }, {})
 
 
 @needs_node
+def test_the_first_prompt_waits_until_the_session_knows_who_it_is(run, stub):
+    """What comes after the model was asked would make OpenCode ask it once more."""
+    slowly = """sleep 0.5; echo '{"context": "you are bob"}'"""
+    stub.does(f"""case "$*" in *session.created) {slowly} ;; *) echo '{{"context": "mail"}}' ;; esac""")
+    done = run(
+        ONE
+        + f"""
+hooks.event({{ event: {{ type: "session.created", properties: {{ info: {{ id: "s" }} }} }} }})
+await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})
+"""
+    )
+    assert [asked["body"]["parts"][0]["text"] for (asked,) in done["asked"]] == ["you are bob", "mail"]
+
+
+@needs_node
 def test_a_subagent_is_not_the_member(run, stub):
     stub.says('{"context": "mail"}')
     done = run(

@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERSION = 3
+VERSION = 4
 _HEAD = re.compile(r"// atm plugin for OpenCode, version (\d+), checksum ([0-9a-f]{16})\n")
 
 
@@ -191,6 +191,7 @@ const remember = (map, key, value) => {
 const desk = (directory, serverUrl, put) => {
   const helpers = new Map() // sessions of subagents: their context is not the member's
   const asking = new Set() // one question after a tool call at a time; the next call asks again
+  const births = new Map() // sessions that are being told who they are
   const tell = async (event, sessionID, wakes = false) => {
     if (typeof sessionID !== "string" || !sessionID || helpers.has(sessionID)) return
     const key = event === "tool.execute.after" ? sessionID : undefined
@@ -205,9 +206,13 @@ const desk = (directory, serverUrl, put) => {
   }
   const born = async (sessionID, parentID, wakes) => {
     if (parentID) remember(helpers, sessionID, true)
-    await tell("session.created", sessionID, wakes)
+    const told = tell("session.created", sessionID, wakes)
+    remember(births, sessionID, told)
+    await told
   }
-  return { tell: quietly(tell), born: quietly(born), isHelper: (sessionID) => helpers.has(sessionID) }
+  // A first prompt waits for it: what comes after the model was asked makes OpenCode ask once more.
+  const begun = quietly((sessionID) => within(births.get(sessionID)))
+  return { tell: quietly(tell), born: quietly(born), begun, isHelper: (sessionID) => helpers.has(sessionID) }
 }
 
 // Looks after the mail of an idle session: `rests` with it, until it `works`. `begin` makes one where there is none.
@@ -271,7 +276,7 @@ const server = async ({ client, directory, serverUrl } = {}) => {
     if (id) await client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: id } } })
     else isBeginning = false
   }
-  const { tell, born, isHelper } = desk(directory ?? "", serverUrl ? String(serverUrl) : "", put)
+  const { tell, born, begun, isHelper } = desk(directory ?? "", serverUrl ? String(serverUrl) : "", put)
   const { rests, works, end } = watcher(directory ?? "", put, begin)
   const heard = {
     "session.created": ({ info }) => {
@@ -306,6 +311,7 @@ const server = async ({ client, directory, serverUrl } = {}) => {
       const shade = variant ?? model?.variant
       if (typeof shade === "string") known.variant = shade
       remember(lastPrompts, input.sessionID, known)
+      await begun(input.sessionID)
       await tell("chat.message", input.sessionID)
     }),
     "tool.execute.after": quietly(async (input) => tell("tool.execute.after", input.sessionID)),
