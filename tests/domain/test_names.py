@@ -204,6 +204,23 @@ def test_the_nearest_name_is_what_was_probably_meant(typed, known, meant):
     assert nearest_name(typed, known) == meant
 
 
+@pytest.mark.parametrize("length", [201, 1_000_000])
+def test_what_nobody_types_is_near_to_nothing_and_costs_nothing(length):
+    """Letter by letter this would take hours."""
+    assert nearest_name("y" * length, [f"{'y' * 190}{number}" for number in range(10_000)]) is None
+
+
+def test_among_many_long_names_it_is_looked_for_with_bounded_patience():
+    """Letter by letter this would take hours, too."""
+    names = ["abcdefghi " * 19 + str(number) for number in range(100_000)]
+    assert nearest_name("ihgfedcba " * 19 + "1234", names) is None
+    assert nearest_name("abcdefgih " * 19 + "0", names) == names[0]
+
+
+def test_names_of_another_length_are_not_looked_at_letter_by_letter():
+    assert nearest_name("annn", ["a" * 1_000_000] * 100 + ["ann"]) == "ann"
+
+
 @pytest.mark.parametrize(
     ("team", "claudes"),
     [("session-1a2b3c4d", True), ("session-", True), ("session", False), ("my-session-1", False), ("crew", False)],

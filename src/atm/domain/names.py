@@ -115,15 +115,26 @@ def find_name(name: str, known: list[str]) -> str | None:
     return None
 
 
+LONGEST_SLIP = 200
+"""Characters of a name that somebody may have mistyped."""
+MOST_LETTERS = 500_000
+"""That are compared with each other, a tenth of a second: on a large board not all long titles are looked at."""
+
+
 def nearest_name(name: str, known: list[str]) -> str | None:
     """
     The known name that whoever typed `name` probably meant: a slip of the finger away, one in three letters at most, or
     begun and not ended. What is further away is no help: whoever follows it does something else.
     """
+    if len(name) > LONGEST_SLIP:
+        return None  # nobody typed that, and every letter costs
     typed = name.casefold()
-    slips = [(_slips(typed, one.casefold()), one[:1].casefold() != typed[:1], one) for one in known]
+    most = max(1, len(typed.strip("-")) // 3)
+    alike = [one for one in known if abs(len(one.casefold()) - len(typed)) <= most]
+    few = alike[: MOST_LETTERS // (len(typed) * (len(typed) + most) or 1)]
+    slips = [(_slips(typed, one.casefold()), one[:1].casefold() != typed[:1], one) for one in few]
     fewest, _, near = min(slips, key=lambda one: one[:2], default=(len(typed), True, ""))
-    if fewest <= max(1, len(typed.strip("-")) // 3) and fewest < len(typed.strip("-")):
+    if fewest <= most and fewest < len(typed.strip("-")):
         return near
     begun = [candidate for candidate in known if len(typed) > 2 and candidate.casefold().startswith(typed)]
     return begun[0] if len(begun) == 1 else None
