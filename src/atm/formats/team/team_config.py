@@ -30,9 +30,8 @@ STALE_FIELDS = ("isActive", "lastActive", "sessionId", "opencodeSessionId")
 
 def decode_team(data: bytes, name: str) -> Team:
     """Read a roster. Raises NotJson if the file is not an object with a list of members."""
-    record = RawObject(to_text(data))
-    raw_members = record.raw("members") or "[]"
-    members = [member for raw in RawArray(raw_members).items if (member := _member(raw)) is not None]
+    record, listed = _opened(data)
+    members = [member for member in _members(listed) if member is not None]
     lead = _text(record.get("leadAgentId")).partition("@")[0] or LEAD_NAME
     return Team(
         name=name,
@@ -59,10 +58,14 @@ def member_names(data: bytes) -> list[str]:
     return [name for name in found if isinstance(name, str)]
 
 
-def _member(raw: str) -> Member | None:
-    if not raw.startswith("{"):
+def _members(listed: RawArray) -> list[Member | None]:
+    """Each entry as a member; None for what is none. Of the values that were read with the list: that is quick."""
+    return [_member(raw, record) for raw, record in zip(listed.items, listed.values, strict=True)]
+
+
+def _member(raw: str, record: Plain) -> Member | None:
+    if not isinstance(record, dict):
         return None
-    record = RawObject(raw)
     name = record.get("name")
     if not isinstance(name, str) or not is_safe_name(name):
         return None  # a name that could lead out of its folder is no member's
@@ -124,10 +127,10 @@ def new_member(member: Member, team: str, now: float) -> str:
 def with_fields(data: bytes, name: str, fields: dict[str, Plain]) -> bytes:
     """The roster with some fields of one entry set; every other character of it stays."""
     record, members = _opened(data)
-    for place, raw in enumerate(members.items):
-        member = _member(raw)
+    for place, member in enumerate(_members(members)):
         if member is None or member.name != name:
             continue
+        raw = members.items[place]
         entry = RawObject(raw)
         for key, value in fields.items():
             if key not in entry or entry.get(key) != value:
@@ -181,7 +184,8 @@ def with_member(data: bytes, entry: str) -> bytes:
 
 def without_member(data: bytes, name: str) -> bytes:
     record, members = _opened(data)
-    members.items = [raw for raw in members.items if (m := _member(raw)) is None or m.name != name]
+    entries = zip(members.items, _members(members), strict=True)
+    members.items = [raw for raw, member in entries if member is None or member.name != name]
     return _closed(record, members)
 
 
