@@ -3,8 +3,12 @@ How much is tried: what a change could break in every run, and all of it in `mak
 
 A disk can refuse at every step, and in several ways. The way matters in a handful of places, which have a table of
 their own in `tests/system/files/test_refusals.py`; everywhere else only the step does. So the ways take turns: every
-step is refused once, and every call (`write`, `sync`, `rename`, ...) is refused in every way as soon as it is made four
-times. `make chaos` goes round once for each way, and so tries all pairs.
+step that changes something is refused once, of those that only look every third (`LOOKING`), and every call (`write`,
+`sync`, `rename`, ...) is refused in every way as soon as that happens four times. `make chaos` goes round once for each
+way, with every step, and so tries all pairs.
+
+A process can be killed at every step too, and most steps only look: what it leaves then is what it would have left a
+step before (`kills`).
 """
 
 from __future__ import annotations
@@ -75,6 +79,30 @@ SPARSE = {
 """Dear tests of which every so manieth case is tried in every run, and all of them in `make chaos`."""
 
 
+LOOKING = frozenset(
+    {
+        *("look", "look_open", "real_path", "names", "versions", "open_read", "read_at", "close"),
+        *("sync", "sync_folder"),
+    }
+)
+"""Steps that change nothing on the disk: a process killed after one of them leaves what it would have left before."""
+
+EVERY_LOOK = 1 if LONG else 3
+
+
+def kills(steps: Sequence[str]) -> list[int]:
+    """
+    The steps at which a kill can leave something else than a kill at another one: right after and right before each
+    change. Between two changes the disk stays as it is; what the process says there, to an agent or its caller, it has
+    not said at the first of these steps, and has said at the last. A write that is stopped has written half.
+    """
+    return [
+        step
+        for step, name in enumerate(steps)
+        if LONG or step == 0 or name not in LOOKING or steps[step - 1] not in LOOKING
+    ]
+
+
 def examples(usual: int) -> int:
     """So many generated cases; ten times as many in `make chaos`, where they are new ones each time."""
     return usual * 10 if LONG else usual
@@ -103,11 +131,15 @@ def an_error(way: str) -> OSError:
 
 def refusals(steps: Sequence[str], turn: int = 0) -> Iterator[Refusal]:
     """
-    Each step refused once. Where there are several scenarios, each should begin with another turn.
+    Each change refused once, and each third look. Where there are several scenarios, each should begin with another
+    turn: then they refuse other looks, too.
 
     Counted for each call by itself: a loop of four calls would else be refused in the same four ways for ever.
     """
-    made = Counter[str]()
+    made, looks = Counter[str](), turn
     for step, call in enumerate(steps):
+        looks += call in LOOKING
+        if call in LOOKING and looks % EVERY_LOOK:
+            continue
         yield Refusal(step, call, WAYS[(turn + made[call]) % len(WAYS)])
         made[call] += 1

@@ -15,14 +15,14 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chaos import LONG, ROUNDS, refusals
+from tests.chaos import LONG, ROUNDS, kills, refusals
 from tests.crash.conftest import ClosingDisk, Left
 from tests.proving import proves
 
@@ -63,21 +63,6 @@ class HurriedClock:
 
     def sleep(self, seconds: float) -> None:
         self._ahead += seconds
-
-
-LOOKING = {
-    "look",
-    "look_open",
-    "real_path",
-    "names",
-    "versions",
-    "open_read",
-    "read_at",
-    "close",
-    "sync",
-    "sync_folder",
-}
-"""Steps that change nothing on the disk: a process killed after one of them leaves what it would have left before."""
 
 
 def a_layout(home: Path) -> Layout:
@@ -237,16 +222,14 @@ class Stage:
 
     def each_step(self, every: int = 1) -> Iterator[tuple[int, Path]]:
         """With `every`, other cases stop at other steps."""
-        for step in range(list(CASES.values()).index(self.case) % every, len(self.steps), every):
-            home = self._copy("home")
-            yield step, home
-            shutil.rmtree(home)
+        yield from self.each_of(range([*CASES.values()].index(self.case) % every, len(self.steps), every))
 
     def each_kill(self) -> Iterator[tuple[int, Path]]:
-        """Each step before which the disk is not as it was before the former step; a write is stopped half-way."""
-        for step, name in enumerate(self.steps):
-            if step and name != "write" and self.steps[step - 1] in LOOKING:
-                continue
+        yield from self.each_of(kills(self.steps))
+
+    def each_of(self, steps: Iterable[int]) -> Iterator[tuple[int, Path]]:
+        """Each with a home in which nothing has happened yet."""
+        for step in steps:
             home = self._copy("home")
             yield step, home
             shutil.rmtree(home)
@@ -439,8 +422,10 @@ EVERY = {"add": 1, "import": 1, "claim": 1, "complete": 1, "depend-both": 2, "sp
 @pytest.mark.parametrize("name", CASES)
 def test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made(tmp_path, name, turn):
     stage, report, left = Stage(tmp_path, name), Report(), Left()
-    ways = [*refusals(stage.steps, turn + [*CASES].index(name))]
-    for step, home in stage.each_step(every=1 if LONG else EVERY.get(name, 5)):
+    place = [*CASES].index(name)
+    every = 1 if LONG else EVERY.get(name, 3)
+    ways = {refusal.step: refusal for refusal in [*refusals(stage.steps, turn + place)][place % every :: every]}
+    for step, home in stage.each_of(ways):
         _, error = stage.run(home, stop_at=step, error=ways[step].error)
         wrong = [f"not explained: {error!r}"] if isinstance(error, OSError) else []
         if error is None and view(home) != stage.after:

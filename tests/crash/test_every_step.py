@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.chaos import ROUNDS, refusals
+from tests.chaos import ROUNDS, kills, refusals
 from tests.crash.conftest import Left, copied_or, made_by
 from tests.proving import proves
 
@@ -111,14 +111,14 @@ def steps_of(prepare: Prepare, tmp_path: Path, act: Act) -> list[str]:
 
 
 def every_kill(prepare: Prepare, tmp_path: Path, act: Act) -> Iterator[tuple[str, Path]]:
-    """What is left after a kill at step 0, 1, 2, … of the act."""
-    left = Left()
-    for step, name in enumerate(steps_of(prepare, tmp_path, act)):
+    """What is left after a kill at any step of the act."""
+    steps, left = steps_of(prepare, tmp_path, act), Left()
+    for step in kills(steps):
         with made_by(prepare, tmp_path) as home:
             with pytest.raises(Crash):
                 act(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
             if left.is_new(home):
-                yield f"after a kill at step {step} ({name})", home
+                yield f"after a kill at step {step} ({steps[step]})", home
 
 
 def send_one(room: Teamroom) -> str:

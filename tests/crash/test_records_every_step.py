@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chaos import ROUNDS, WAYS, an_error, refusals
+from tests.chaos import ROUNDS, WAYS, an_error, kills, refusals
 from tests.proving import proves
 
 from atm.domain.errors import AtmError
@@ -210,11 +210,12 @@ def test_a_change_takes_a_known_number_of_steps(tmp_path, trial):
 @pytest.mark.parametrize("trial", TRIALS)
 def test_killed_at_any_step_the_old_or_the_new_is_there(tmp_path, trial):
     prepare, act, check = TRIALS[trial]
-    for step, name in enumerate(steps_of(tmp_path, prepare, act)):
+    steps = steps_of(tmp_path, prepare, act)
+    for step in kills(steps):
         with a_home(tmp_path, prepare) as home:
             with pytest.raises(Crash):
                 act(home, FaultyDisk(QuickDisk(), stop_at=step))
-            where = f"killed at step {step} ({name})"
+            where = f"killed at step {step} ({steps[step]})"
             check(home, where)
             is_done_later(home, act, where)
 
@@ -264,7 +265,7 @@ def a_secret(home: Home, disk: Disk) -> bytes:
 
 
 def test_killed_at_any_step_a_secret_is_whole_or_made_later_and_then_stays(tmp_path):
-    for step in range(len(steps_of(tmp_path, nothing, a_secret))):
+    for step in kills(steps_of(tmp_path, nothing, a_secret)):
         check_secret(tmp_path, FaultyDisk(QuickDisk(), stop_at=step))
 
 
@@ -300,11 +301,11 @@ def test_killed_at_any_step_of_a_note_no_line_that_was_there_is_lost(tmp_path):
 
     steps = steps_of(tmp_path, filled, note)
     assert "rename" in steps, "the files are not turned over on the way"
-    for step, name in enumerate(steps):
+    for step in kills(steps):
         with a_home(tmp_path, filled) as home:
             with pytest.raises(Crash):
                 note(home, FaultyDisk(QuickDisk(), stop_at=step))
             home.journal().note("crew", {"n": 10})
             numbers = [record["n"] for record in home.journal().last("crew", 20)]
-            where = f"killed at step {step} ({name})"
+            where = f"killed at step {step} ({steps[step]})"
             assert numbers in ([0, 1, 2, 3, 4, 5, 10], [0, 1, 2, 3, 4, 5, 9, 10]), where

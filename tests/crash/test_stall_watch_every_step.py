@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.chaos import ROUNDS, refusals
+from tests.chaos import ROUNDS, kills, refusals
 from tests.crash.conftest import Left
 
 from atm.domain.errors import AtmError, NoSuchTeam
@@ -166,7 +166,7 @@ def test_killed_at_any_step_everybody_is_told_once(first, tmp_path, stage, part)
     prepare, minutes = STAGES[stage]
     steps = steps_of(prepare(first, tmp_path / "count"), minutes)
     ready, left = prepare(first, tmp_path / "ready"), Left()
-    for step in range(len(steps) * part // 2, len(steps) * (part + 1) // 2):
+    for step in kills(steps)[part::2]:
         home = copy_of(ready, tmp_path / "home")
         with pytest.raises(Crash):
             Watch(home, minutes, FaultyDisk(QuickDisk(), stop_at=step)).look()
@@ -179,7 +179,7 @@ def test_killed_at_any_step_everybody_is_told_once(first, tmp_path, stage, part)
 @pytest.mark.parametrize("part", range(2))
 def test_an_error_at_any_step_tells_nobody_twice_and_is_no_traceback(first, tmp_path, part, turn):
     steps, left = steps_of(copy_of(first, tmp_path / "count"), 31), Left()
-    for refusal in [*refusals(steps, turn)][len(steps) * part // 2 : len(steps) * (part + 1) // 2]:
+    for refusal in [*refusals(steps, turn)][part::2]:
         home = copy_of(first, tmp_path / "home")
         disk = FaultyDisk(QuickDisk(), stop_at=refusal.step, error=refusal.error)
         try:
