@@ -1,6 +1,7 @@
 """
 `make test` as on a bare and busy machine, several times in a row: a fresh clone, an empty home, no optional program in
-the PATH, in the background as `nohup` starts it, and busy loops beside it.
+the PATH, in the background as `nohup` starts it, and busy loops beside it. As many tests run at once as there are
+loops: then the machine has a load of twice that, and half of its time is for the tests.
 
     python -m tests.busy RUNS [LOOPS]
 
@@ -36,7 +37,7 @@ def use_this_python(programs: Path) -> None:
     (programs / "python3").symlink_to(Path(sys.executable).resolve())
 
 
-def run_once(folder: Path, programs: Path) -> int:
+def run_once(folder: Path, programs: Path, runners: int) -> int:
     """One run from nothing; its exit code."""
     home = folder / "home"
     home.mkdir(parents=True)
@@ -44,7 +45,7 @@ def run_once(folder: Path, programs: Path) -> int:
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     with open(folder / "output.txt", "wb") as output:
         made = subprocess.run(
-            ["make", "test"],
+            ["make", "test", f"JOBS={runners}"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -73,7 +74,7 @@ def main(runs: int, loops: int = 8) -> int:
     try:
         for number in range(1, runs + 1):
             folder, begun = place / f"run-{number}", time.monotonic()
-            codes.append(run_once(folder, programs))
+            codes.append(run_once(folder, programs, loops))
             result = "green" if codes[-1] == 0 else f"red ({codes[-1]})"
             print(f"run {number}: {result}, {time.monotonic() - begun:.0f} s, {last_words(folder)}", flush=True)
             shutil.rmtree(folder / "atm")

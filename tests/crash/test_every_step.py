@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.chaos import ROUNDS, kills, refusals
+from tests.chaos import LONG, ROUNDS, kills, refusals
 from tests.crash.conftest import Left, copied_or, made_by
 from tests.proving import proves
 
@@ -132,6 +132,23 @@ def test_a_send_takes_a_known_number_of_steps(tmp_path):
     assert len(steps) < 120
 
 
+def read_all(room: Teamroom) -> None:
+    take(room, "crew", "ann", Filter())
+
+
+@pytest.mark.parametrize("act", [send_one, read_all], ids=["send", "read"])
+def test_a_kill_at_a_step_that_is_left_out_leaves_what_another_leaves(tmp_path, act):
+    """The ground on which `kills` stands, on every step of the two that matter most."""
+    steps, left = steps_of(a_team, tmp_path, act), Left()
+    tried = kills(steps)
+    for step in sorted(range(len(steps)), key=lambda step: step not in tried):
+        with made_by(a_team, tmp_path) as home:
+            with pytest.raises(Crash):
+                act(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
+            is_new = left.is_new(home)
+            assert step in tried or not is_new or LONG, f"step {step} ({steps[step]}) leaves something of its own"
+
+
 @proves("R001-1-04", "R001-1-10", "R001-2.2-07", "R001-3.2-27", "R001-8.3-03")
 def test_kill_minus_nine_at_any_step_of_a_send_loses_and_doubles_nothing(tmp_path):
     for when, home in every_kill(a_team, tmp_path, send_one):
@@ -162,10 +179,6 @@ def test_an_error_at_any_step_of_a_send_is_success_queued_or_a_clear_refusal(tmp
             if reported is not None:
                 assert reported in ids, f"lost after {refusal}"
             assert litter(home) == [], f"left behind by {refusal}"
-
-
-def read_all(room: Teamroom) -> None:
-    take(room, "crew", "ann", Filter())
 
 
 def answer(room: Teamroom) -> None:
