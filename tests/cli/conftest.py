@@ -6,6 +6,7 @@ Nothing here is mocked: `atm` runs as a program of its own, on real files, and o
 
 from __future__ import annotations
 
+import codecs
 import errno
 import json
 import os
@@ -203,6 +204,7 @@ class Terminal:
         )
         os.close(theirs)
         self.text = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a character
         self.ended = False
 
     def read_until(self, condition: Callable[[str], object], seconds: float = SECONDS) -> str:
@@ -225,7 +227,7 @@ class Terminal:
                 raise
             data = b""
         self.ended = not data
-        self.text += data.decode("utf-8", "replace")
+        self.text += self._decoder.decode(data, self.ended)
 
     def close(self) -> int:
         """Stop it if it still runs; the exit code."""

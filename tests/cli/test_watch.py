@@ -8,8 +8,11 @@ import signal
 
 import pytest
 
+from atm.ui.cli.session import Session
+from atm.ui.cli.snapshot.watch import _Watcher
 from atm.ui.views.changes import changes
 from atm.ui.views.team.seen import ApprovalSeen, MemberSeen, TaskSeen, TeamSeen
+from atm.wiring.snapshot import build_snapshots
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def watching(crew):
 
         def text():
             said.extend(process.stdout.read() or b"")
-            return said.decode()
+            return said.decode("utf-8", "replace")  # what comes next may be half a character
 
         return process, text
 
@@ -45,6 +48,19 @@ def test_mail_board_and_members_are_told_as_they_change(tasks, quickly, watching
     eventually(lambda: "You have a new task: #1 First" in text())
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
+
+
+def test_mail_that_comes_right_after_its_first_word_is_told(crew, monkeypatch, capsys):
+    session = Session({**crew.environment, "ATM_TEAM": "crew"})
+    snapshots = build_snapshots(session.layout, session.settings, session.boardroom, session.environment)
+    watcher = _Watcher(session, snapshots)
+    monkeypatch.setattr(_Watcher, "_say_how_it_is", lambda *_: crew("send", "ann", "at once", "--from", "bob"))
+    crew("send", "ann", "long ago", "--from", "bob")
+    watcher.look(["crew"])
+    crew("send", "ann", "later", "--from", "bob")
+    watcher.look(["crew"])
+    told = capsys.readouterr().out
+    assert [told.count(text) for text in ("long ago", "at once", "later")] == [0, 1, 1]
 
 
 def test_json_is_one_object_a_line_and_the_last_has_the_action(tasks, quickly, watching, eventually):

@@ -10,7 +10,7 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.services.mail.following import Follower
+from atm.services.mail.following import Followers
 from atm.ui.cli.mail.inbox_watch import show
 from atm.ui.cli.session import Session
 
@@ -189,7 +189,7 @@ class TestWatching:
         inbox = crew.home / ".claude/teams/crew/inboxes/ann.json"
         for path in inbox.parent.glob("*.json"):
             path.unlink()
-        session, followers = Session({**crew.environment, "ATM_TEAM": "crew"}), dict[tuple[str, str], Follower]()
+        session, followers = Session({**crew.environment, "ATM_TEAM": "crew"}), Followers()
         show(session, ["crew"], followers, begun=False)
         inbox.write_text('[{"from": "bob", "te')
         show(session, ["crew"], followers, begun=True)

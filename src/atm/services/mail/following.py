@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from atm.domain.errors import AtmError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from atm.domain.mail.messages import Message
+    from atm.ports.mail.stores import Inboxes
 
 MOST_REMEMBERED = 100_000
 
@@ -28,3 +33,28 @@ class Follower:
             self._seen.popitem(last=False)
         begun, self._begun = self._begun, True
         return new if begun else []
+
+
+class Followers:
+    """The same for all inboxes of some teams."""
+
+    def __init__(self) -> None:
+        self._followers: dict[tuple[str, str], Follower] = {}
+
+    def news(self, inboxes: Inboxes, team: str, *, begins: bool) -> Iterator[tuple[str, Message]]:
+        """
+        Whose, and what. When it `begins` with a team, what lies there is not new; of an inbox that appears later, all.
+
+        Whoever tells people how things are begins before he says it: what comes after his word is news.
+        """
+        for agent in inboxes.owners(team):
+            follower = self._followers.get((team, agent))
+            if follower is None:
+                follower = self._followers[team, agent] = Follower()
+                if not begins:
+                    follower.new_rows([])
+            try:
+                rows = inboxes.rows(team, agent)
+            except AtmError:
+                continue  # being rewritten, or gone: the next look tells
+            yield from ((agent, message) for message in follower.new_rows(rows))

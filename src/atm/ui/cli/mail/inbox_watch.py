@@ -7,7 +7,7 @@ import sys
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender
-from atm.services.mail.following import Follower
+from atm.services.mail.following import Followers
 from atm.services.team.registry import find_team
 from atm.ui.cli.mail.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail.view import message_json
@@ -27,7 +27,7 @@ CLEAR = "\x1b[H\x1b[2J"
 
 def follow(args: Args, session: Session) -> int:
     names = [team.name for team in teams_meant(args, session)]
-    followers: dict[tuple[str, str], Follower] = {}
+    followers = Followers()
     clock = session.room.clock
     limit = args.number("for")
     end = clock.monotonic() + limit if limit is not None else float("inf")
@@ -45,7 +45,7 @@ def follow(args: Args, session: Session) -> int:
     return 0
 
 
-def show(session: Session, teams: list[str], followers: dict[tuple[str, str], Follower], *, begun: bool) -> None:
+def show(session: Session, teams: list[str], followers: Followers, *, begun: bool) -> None:
     """One look: what is new since the last one. At the first, what lies there is not new."""
     if is_live() and not session.as_json:
         try:
@@ -55,24 +55,9 @@ def show(session: Session, teams: list[str], followers: dict[tuple[str, str], Fo
         sys.stdout.write(CLEAR + "\n\n".join(tables) + "\n\n  Ctrl-C ends.\n")
     else:
         for team in teams:
-            for agent in session.room.inboxes.owners(team):
-                _print_new(session, team, agent, followers, begun)
+            for agent, message in followers.news(session.room.inboxes, team, begins=not begun):
+                _print_line(session, team, agent, message)
     session.flush()
-
-
-def _print_new(
-    session: Session, team: str, agent: str, followers: dict[tuple[str, str], Follower], begun: bool
-) -> None:
-    known = (team, agent) in followers
-    follower = followers.setdefault((team, agent), Follower())
-    if not known and begun:
-        follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
-    try:
-        rows = session.room.inboxes.rows(team, agent)
-    except AtmError:
-        return  # being rewritten, or gone: the next look tells
-    for message in follower.new_rows(rows):
-        _print_line(session, team, agent, message)
 
 
 def _print_line(session: Session, team: str, agent: str, message: Message) -> None:

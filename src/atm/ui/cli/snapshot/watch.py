@@ -7,7 +7,7 @@ from atm.domain.plain import counted
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import to_iso
 from atm.formats.mail.protocol_message import idle_sender
-from atm.services.mail.following import Follower
+from atm.services.mail.following import Followers
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.views.board.looks import look
@@ -64,12 +64,15 @@ class _Watcher:
 
     def __init__(self, session: Session, snapshots: Snapshots) -> None:
         self._session, self._snapshots, self._style = session, snapshots, Style(session)
-        self._eyes, self._followers = Eyes(), dict[tuple[str, str], Follower]()
+        self._eyes, self._followers = Eyes(), Followers()
         self._begun = False
         self.seen: dict[str, TeamSeen] = {}
 
     def look(self, names: list[str]) -> None:
         """At the first look it is said how things are, and nothing of it is news."""
+        if not self._begun:
+            for name in names:
+                self._mail(name, begins=True)  # before a word is said: what comes after it is news
         for name in names:
             try:
                 now = self._eyes.see(self._snapshots.of(name))
@@ -109,19 +112,9 @@ class _Watcher:
         codes = {"task": look(change.now).codes, "approval": (BOLD, YELLOW)}.get(change.kind, ())
         self._session.print(f"{self._head(seen.team)}{self._style(one_line(change.words), *codes)}")
 
-    def _mail(self, team: str) -> None:
-        room = self._session.room
-        for agent in room.inboxes.owners(team):
-            known = (team, agent) in self._followers
-            follower = self._followers.setdefault((team, agent), Follower())
-            if not known and self._begun:
-                follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
-            try:
-                rows = room.inboxes.rows(team, agent)
-            except AtmError:
-                continue
-            for message in follower.new_rows(rows):
-                self._say_message(team, agent, message)
+    def _mail(self, team: str, *, begins: bool = False) -> None:
+        for agent, message in self._followers.news(self._session.room.inboxes, team, begins=begins):
+            self._say_message(team, agent, message)
 
     def _say_message(self, team: str, agent: str, message: Message) -> None:
         if self._session.as_json:
