@@ -17,7 +17,7 @@ help:
 	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
 	@echo "make test    the tests"
 	@echo "make bare    the tests that touch optional programs (tmux, ps, node, ...), with all of them hidden"
-	@echo "make busy    the tests as on a bare and busy machine, three times in a row: two hours"
+	@echo "make busy    the tests as on a bare and busy machine, three times in a row: an hour and a half"
 	@echo "make lab     the vendors' real programs (Claude Code, Codex, Gemini CLI, OpenCode) as a team, with scripted models"
 	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"

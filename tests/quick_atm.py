@@ -9,6 +9,7 @@ are, who its parent is) start `atm` as users do: `Atm.fresh`.
 from __future__ import annotations
 
 import array
+import gc
 import json
 import os
 import selectors
@@ -27,7 +28,10 @@ MOST_INPUT = 32_768
 MOST_SERVERS = 4
 PID_DIGITS = 10
 
-NOT_FORKED = ("atm.__main__", "atm.teamd", "atm.testing", "atm.ui.mcp", "atm.system.daemon.otlp")
+NOT_FORKED = (
+    *("atm.__main__", "atm.teamd", "atm.testing", "atm.system.daemon.otlp"),
+    *("atm.ui.demo", "atm.ui.mcp", "atm.ui.tui", "atm.ui.web"),
+)
 
 WHEN_NEEDED = (
     *(
@@ -251,8 +255,8 @@ def become(
 
 def import_everything() -> None:
     """
-    Every module that a command may need, as far as it can be imported here. Not what exports spans to OpenTelemetry:
-    hardly a command does, and each fork would pay for its 15 MB.
+    Every module that a command may need, as far as it can be imported here. Not what exports spans to OpenTelemetry,
+    nor the screen and the page: hardly a command needs them, and each fork would pay for their 25 MB.
     """
     import importlib
     import pkgutil
@@ -272,5 +276,7 @@ def import_everything() -> None:
 
 if __name__ == "__main__":
     import_everything()
+    gc.collect()
+    gc.freeze()  # looking for garbage, a fork would copy every page of what it did not make
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         serve(requests)
