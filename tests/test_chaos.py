@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from tests.chaos import EVERY_LOOK, LONG, LOOKING, SPARSE, WAYS, kills, refusals
+from tests.crash.conftest import Left
 
 STEPS = ["look", "create", "write", "sync"] * 5 + ["rename"]
 
@@ -58,3 +59,12 @@ def test_what_is_tried_sparsely_is_there_and_has_cases():
     files = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
     for name in SPARSE:
         assert any(f"def {name}(" in text for text in files), name
+
+
+def test_what_a_machine_counts_from_its_start_makes_no_difference(tmp_path):
+    body = '{{"trusted": [27, {}, 3, 1795033702105490307]}}{}\n'
+    left, home = Left(), tmp_path / "home"
+    home.mkdir()
+    for number in (998, 10_002, 270_208):
+        (home / "lock").write_text(body.format(number, " " * (20 - len(str(number)))))
+        assert left.is_new(home) == (number == 998 or LONG)
