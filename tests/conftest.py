@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests import leftovers
 from tests.chaos import LONG, SPARSE
+from tests.guest_atm import may_be_guest, run_here
 from tests.optional import skip_without
 from tests.quick_atm import MOST_INPUT, ForkServers
 
@@ -100,6 +101,8 @@ class Atm:
     """
 
     fresh = False
+    forked = False
+    """Always a process of its own."""
     uid: int | None = None
     """The user whose command it is, if it is not ours."""
 
@@ -130,6 +133,8 @@ class Atm:
     def _run(
         self, words: tuple[str, ...], environment: dict[str, str], folder: Path, data: bytes, seconds: float
     ) -> tuple[int, bytes, bytes]:
+        if not (self.fresh or self.forked or self.uid) and may_be_guest(words, environment, data, str(UNHURRIED)):
+            return run_here(words, environment, str(folder), data, seconds)
         server = None if self.fresh or len(data) > MOST_INPUT else _servers.for_commands_in(environment)
         if server is not None:
             return server.run([*words], environment, str(folder), data, seconds, self.uid)

@@ -53,7 +53,7 @@ WHEN_NEEDED = (
 IRRELEVANT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
-class TimedOut(Exception):
+class TimedOut(BaseException):
     """The command did not end in time; it was killed."""
 
 

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from tests.conftest import UNHURRIED
@@ -63,21 +63,9 @@ def crew(atm, room):
 
 
 @pytest.fixture
-def quickly(atm, monkeypatch, capfd):
-    """The same program inside this process, for long tables of words that differ only in what is wrong with them."""
-    from atm.ui.cli.main import main
-
-    def run(*words: str) -> Any:
-        for name in set(os.environ) - set(atm.environment):
-            monkeypatch.delenv(name)
-        for name, value in atm.environment.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.chdir(atm.folder)
-        capfd.readouterr()
-        code = main(list(words))
-        return Finished(code, *capfd.readouterr())
-
-    return run
+def quickly(atm):
+    """The program for long tables of words that differ only in what is wrong with them: its exit code may be any."""
+    return lambda *words: atm(*words, code=None)
 
 
 @pytest.fixture
@@ -106,18 +94,6 @@ def configure(atm) -> Callable[..., None]:
         path.write_text("\n".join(lines) + "\n")
 
     return write
-
-
-class Finished(NamedTuple):
-    """What a run inside this process left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture

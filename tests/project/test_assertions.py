@@ -217,6 +217,22 @@ def test_every_test_checks_something_that_can_fail():
     assert [key for key in ALLOWED if key not in found] == [], "it is gone, and so may be its line in ALLOWED"
 
 
+CLOCKS = frozenset({"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns"})
+PURE = ("domain/", "formats/")
+"""What is tested there waits for nothing, so how long it took by the clock says how busy the machine was."""
+
+
+def test_no_rule_is_timed_by_a_clock_that_runs_while_others_work():
+    timed = [
+        f"{name}:{node.lineno}"
+        for name, tree in trees().items()
+        if name.startswith(PURE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and CLOCKS.intersection(names_in(node.func))
+    ]
+    assert timed == [], "time.thread_time() is what it costs itself"
+
+
 # This check can fail too.
 
 

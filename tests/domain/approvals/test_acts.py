@@ -405,7 +405,7 @@ def test_no_line_makes_it_raise_and_an_unclear_one_is_never_allowed(line):
 )
 def test_a_long_line_is_judged_in_the_time_that_it_deserves(piece):
     line = (piece * 10_000)[: 60 * 1024]
-    begun = time.monotonic()
+    begun = time.thread_time()
     decision(line, NO_PUSH)
     decision(f"sed '{line}' x", NO_PUSH)
-    assert time.monotonic() - begun < 10.0
+    assert time.thread_time() - begun < 10.0

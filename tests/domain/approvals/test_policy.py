@@ -309,9 +309,9 @@ def test_patterns_mean_what_they_mean_to_fnmatch(pattern, text):
     ids=len,
 )
 def test_no_pattern_takes_long(pattern):
-    begun = time.monotonic()
+    begun = time.thread_time()
     assert not matches(pattern, "a" * 50_000)
-    assert time.monotonic() - begun < 5.0
+    assert time.thread_time() - begun < 5.0
 
 
 @pytest.mark.parametrize(

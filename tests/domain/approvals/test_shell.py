@@ -169,9 +169,9 @@ def test_a_line_of_64_k_is_read_and_one_more_letter_is_not():
 )
 def test_a_long_line_of_one_thing_is_finished_in_the_time_that_it_deserves(piece):
     line = (piece * LONGEST)[:LONGEST]
-    begun = time.monotonic()
+    begun = time.thread_time()
     parse_line(line)
-    assert time.monotonic() - begun < 5.0
+    assert time.thread_time() - begun < 5.0
 
 
 SIGNS = st.sampled_from([*"ab ;&|()<>{}[]$`'\"\\\n\t#=!~*?,.-/0", "rm", "$(", "<<", "&&", "é", "\x00", "\u202e"])

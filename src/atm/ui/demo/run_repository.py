@@ -15,8 +15,11 @@ AGENTS = ("wren", "rook", "kite", "tern")
 CRASH_MARK = "DEMO_CRASHED"
 """The variable that names a folder which does not exist until the first crash."""
 
-BEGUN_MARK = "DEMO_RENAMING"
-"""The variable that names a file which is there as soon as the renaming has begun."""
+BEGUN_MARK = "DEMO_BEGUN"
+"""
+The variable that says how the names of files begin that say which task has begun. What is to meet another's work begins
+before that is there, and ends after it: so they meet on the slowest machine, too.
+"""
 
 PLANNED = "Work the tax out"
 """The task that is planned first."""
@@ -45,18 +48,19 @@ PLAN = f"""\
 # A till
 
 - [ ] Read the catalogue (id: catalog) {CRASHING.format("catalog")}
-- [ ] Manual: prices (id: manual-prices) (run: python work/tell.py "Prices are in cents.") \
-(accept: grep -q cents MANUAL.md)
-- [ ] Manual: deals (id: manual-deals) (run: python work/tell.py "Every third of a kind is free.") \
-(accept: grep -q free MANUAL.md)
+- [ ] Manual: prices (id: manual-prices) (run: python work/tell.py "Prices are in cents." \
+&& python work/meet.py prices free MANUAL.md) (accept: grep -q cents MANUAL.md)
+- [ ] Manual: deals (id: manual-deals) (run: python work/wait.py prices \
+&& python work/tell.py "Every third of a kind is free.") (accept: grep -q free MANUAL.md)
 - [ ] Count money in cents (id: money) {TESTED.format("money")}
 - [ ] Count what is in a basket (id: basket) {TESTED.format("basket")}
 - [ ] Three for the price of two (id: deals) {TESTED.format("deals")}
 - [ ] Add a basket up (id: total) (depends: money, catalog, basket, deals) {TESTED.format("total")}
 - [ ] {PLANNED} (id: tax) (plan: required) {TESTED.format("tax")}
-- [ ] {RENAMES} (id: rename) (depends: money, catalog) (run: python work/rename.py) (accept: python -m unittest -q)
+- [ ] {RENAMES} (id: rename) (depends: money, catalog) (run: python work/rename.py \
+&& python work/meet.py rename find till/search.py) (accept: python -m unittest -q)
 - [ ] Find articles by a part of their name (id: search) (depends: money, catalog) \
-{TESTED.format("search").replace("(run: ", "(run: python work/wait.py && ")}
+{TESTED.format("search").replace("(run: ", "(run: python work/wait.py rename && ")}
 - [ ] Print the bill (id: bill) (depends: total, tax, rename) {TESTED.format("bill")}
 - [ ] A command to type (id: command) (depends: total, rename) {TESTED.format("command")}
 - [ ] Release 1.0 (id: release) (depends: bill, command, search, rename, manual-prices, manual-deals) \
@@ -96,27 +100,36 @@ for name in os.environ["ATM_CONFLICTS"].splitlines():
 """
 
 _RENAME = """\
-import os
 import pathlib
 import re
-import subprocess
-import time
 
 for folder in ("till", "tests"):
     for path in sorted(pathlib.Path(folder).glob("*.py")):
         path.write_text(re.sub(r"\\bshown\\b", "as_text", path.read_text()))
-pathlib.Path(os.environ["DEMO_RENAMING"]).touch()
-others = ["git", "cat-file", "-e", "atm/result/till:till/search.py"]
-while subprocess.run(others, capture_output=True).returncode != 0:
+"""
+
+_MEET = """\
+# Says that a task has begun, and waits until another's word is in a file of the result.
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+begun, word, file = sys.argv[1:]
+pathlib.Path(os.environ["DEMO_BEGUN"] + begun).touch()
+while subprocess.run(["git", "grep", "-q", word, "atm/result/till", "--", file], capture_output=True).returncode != 0:
     time.sleep(0.1)
 """
 
 _WAIT = """\
+# Waits until a task has begun.
 import os
 import pathlib
+import sys
 import time
 
-while not pathlib.Path(os.environ["DEMO_RENAMING"]).exists():
+while not pathlib.Path(os.environ["DEMO_BEGUN"] + sys.argv[1]).exists():
     time.sleep(0.1)
 """
 
@@ -353,6 +366,7 @@ FILES: dict[str, str] = {
     "work/tell.py": _TELL,
     "work/both.py": _BOTH,
     "work/rename.py": _RENAME,
+    "work/meet.py": _MEET,
     "work/wait.py": _WAIT,
     **_piece("money", _MONEY, _TEST_MONEY),
     **_piece("catalog", _CATALOG, _TEST_CATALOG),

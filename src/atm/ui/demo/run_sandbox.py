@@ -37,7 +37,7 @@ class Sandbox:
             "GIT_CONFIG_NOSYSTEM": "1",
             "ATM_DAEMON_AUTOSTART": "0",  # nothing stays behind, and nothing here needs one
             CRASH_MARK: f"{self.folder}/crashed",
-            BEGUN_MARK: f"{self.folder}/renaming",
+            BEGUN_MARK: f"{self.folder}/begun-",
         }
         self.layout = find_layout(self.environment)
 
