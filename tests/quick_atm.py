@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -71,17 +72,19 @@ class ForkServers:
         """Values that a variable of Python may have in an environment for which a server is worth its start."""
         self._share = share
         self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
+        self._turn = threading.Lock()  # a test may have commands wait in threads
 
     def for_commands_in(self, environment: dict[str, str]) -> ForkServer | None:
         facts = interpreter_facts(environment)
         if sys.platform == "win32" or not {value for name, value in facts if name.startswith("PYTHON")} <= self._usual:
             return None
-        if facts not in self._servers:
-            if len(self._servers) >= MOST_SERVERS:
-                return None
-            with self._share():
-                self._servers[facts] = ForkServer({"PATH": os.environ.get("PATH", ""), **dict(facts)})
-        return self._servers[facts]
+        with self._turn:
+            if facts not in self._servers:
+                if len(self._servers) >= MOST_SERVERS:
+                    return None
+                with self._share():
+                    self._servers[facts] = ForkServer({"PATH": os.environ.get("PATH", ""), **dict(facts)})
+            return self._servers[facts]
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -94,6 +97,7 @@ class ForkServer:
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._line, theirs = socket.socketpair()
+        self._turn = threading.Lock()
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
@@ -116,11 +120,16 @@ class ForkServer:
         stdin, out, err, status = os.pipe(), os.pipe(), os.pipe(), os.pipe()
         theirs = [stdin[0], out[1], err[1], status[1]]
         ours = [out[0], err[0], status[0]]
+        os.write(stdin[1], data)
+        os.close(stdin[1])
         try:
-            os.write(stdin[1], data)
-            os.close(stdin[1])
-            request = json.dumps([words, environment, folder, own_umask(), uid]).encode()
-            _send(self._line, request, theirs)
+            with self._turn:
+                request = json.dumps([words, environment, folder, own_umask(), uid]).encode()
+                _send(self._line, request, theirs)
+        except OSError:
+            for number in ours:
+                os.close(number)
+            raise
         finally:
             for number in theirs:
                 os.close(number)
@@ -142,14 +151,14 @@ class ForkServer:
 
 
 def own_umask() -> int:
-    """It can only be asked for by setting it; a worker has one thread."""
+    """It can only be asked for by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _send(line: socket.socket, request: bytes, numbers: list[int]) -> None:
-    """One message: its length and the descriptors, then itself. Nobody else writes here: a worker has one thread."""
+    """One message: its length and the descriptors, then itself. Nobody else may write meanwhile."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", numbers))]
     line.sendmsg([len(request).to_bytes(4, "big")], rights)
     line.sendall(request)

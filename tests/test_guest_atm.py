@@ -96,3 +96,18 @@ def test_nor_is_one_beside_another_or_in_a_loop_that_runs(atm):
     finally:
         end.set()
         other.join()
+
+
+def test_several_that_are_forked_at_once_do_not_mix_their_words_up(atm, room):
+    atm.forked = True
+    said = {}
+
+    def ask(number):
+        said[number] = atm("send", f"nobody-{number}", "hello", "--from", "bob", code=None).err
+
+    asked = [threading.Thread(target=ask, args=[number]) for number in range(10)]
+    for one in asked:
+        one.start()
+    for one in asked:
+        one.join()
+    assert [number for number in range(10) if f"'nobody-{number}'" not in said.get(number, "")] == []
