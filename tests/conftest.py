@@ -95,14 +95,14 @@ def pytest_sessionfinish() -> None:
 
 class Atm:
     """
-    Runs `atm` in a process of its own, in the sandbox, without a terminal.
+    Runs `atm` in the sandbox, without a terminal.
 
-    The process comes from a fork server, which saves the start of Python; `fresh` runs the program as users do.
+    Its process is ours, or comes from a fork server, which saves the start of Python; `fresh` runs it as users do.
     """
 
     fresh = False
-    forked = False
-    """Always a process of its own."""
+    guest: bool | None = None
+    """Is it a guest of this process? None: where it may be (`tests/guest_atm.py`)."""
     uid: int | None = None
     """The user whose command it is, if it is not ours."""
 
@@ -133,7 +133,8 @@ class Atm:
     def _run(
         self, words: tuple[str, ...], environment: dict[str, str], folder: Path, data: bytes, seconds: float
     ) -> tuple[int, bytes, bytes]:
-        if not (self.fresh or self.forked or self.uid) and may_be_guest(words, environment, data, str(UNHURRIED)):
+        is_own = self.fresh or self.uid is not None
+        if self.guest or (self.guest is None and not is_own and may_be_guest(words, environment, data, str(UNHURRIED))):
             return run_here(words, environment, str(folder), data, seconds)
         server = None if self.fresh or len(data) > MOST_INPUT else _servers.for_commands_in(environment)
         if server is not None:

@@ -45,7 +45,7 @@ def facts():
 def test_it_says_and_ends_as_a_process_of_its_own_does(atm, room, words, stdin):
     assert may_be_guest(words, atm.environment, stdin.encode(), "")
     guest = atm(*words, stdin=stdin, code=None)
-    atm.forked = True
+    atm.guest = False
     assert guest == atm(*words, stdin=stdin, code=None)
     assert guest.out + guest.err
 
@@ -99,7 +99,7 @@ def test_nor_is_one_beside_another_or_in_a_loop_that_runs(atm):
 
 
 def test_several_that_are_forked_at_once_do_not_mix_their_words_up(atm, room):
-    atm.forked = True
+    atm.guest = False
     said = {}
 
     def ask(number):

@@ -90,7 +90,7 @@ class Life:
         self._configure(history)
         shutil.copytree(self._now, self._beginning, symlinks=True)
         self.atm = Atm(self.shop.home, self.shop.folder)
-        self.atm.forked = True  # it is killed
+        self.atm.guest = False  # it is killed
         facts = {key: value for key, value in os.environ.items() if key.startswith("GIT_CONFIG")}
         self.atm.environment |= {**facts, "PATH": f"{self._programs}{os.pathsep}{os.environ['PATH']}"}
 
