@@ -68,6 +68,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sparse: dear; every so manieth case in every run, all in `make chaos`")
 
 
+class Failures:
+    """Named as they come: a whole run takes a while, and may be ended before its last words."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._terminal.write_line(f"\n{report.when} failed: {report.nodeid}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Failures(terminal))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """See `SPARSE`."""
     seen: Counter[str] = Counter()
