@@ -81,7 +81,7 @@ SPARSE = {
 
 LOOKING = frozenset(
     {
-        *("look", "look_open", "real_path", "names", "versions", "open_read", "read_at", "close"),
+        *("look", "look_open", "real_path", "names", "versions", "open_read", "is_written", "read_at", "close"),
         *("sync", "sync_folder"),
     }
 )

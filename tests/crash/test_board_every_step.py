@@ -8,6 +8,7 @@ given twice.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -17,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -487,6 +488,32 @@ def test_killed_once_more_at_any_step_while_finishing_what_a_killed_process_bega
             pass
         report.add(step, stage, wrongs(home, (stage.after,)))
     report.check()
+
+
+def test_two_processes_with_the_same_number_that_are_killed_one_after_the_other_damage_nothing(tmp_path):
+    """As in containers, where numbers begin anew: the second is not taken for the first, of which there is a note."""
+    ready, home = tmp_path / "ready", tmp_path / "home"
+    three_tasks(a_desk(ready))
+
+    def killed_at(step: int | None) -> FaultyDisk:
+        disk = FaultyDisk(QuickDisk(), stop_at=step)
+        with contextlib.suppress(Crash):
+            board.comment(a_desk(home, disk), "crew", "bob", "3", "something")
+        return disk
+
+    shutil.copytree(ready, home)
+    steps = killed_at(None).steps
+    first = steps.index("replace_body", steps.index("exchange"))  # all is done, but for taking the note away
+    tried = 0
+    for step in count(first - 12):
+        shutil.rmtree(home)
+        shutil.copytree(ready, home)
+        assert killed_at(first).dead
+        if not killed_at(step).dead:
+            break
+        settle(home)
+        tried += json.loads((home / ".claude/tasks/crew/3.json").read_bytes())["id"] == "3"
+    assert tried > 20
 
 
 def test_a_kill_while_the_index_is_written_anew_costs_nothing(tmp_path):

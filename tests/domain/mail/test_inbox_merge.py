@@ -98,6 +98,15 @@ def ledgers(draw):
 
 
 class TestPutBack:
+    def test_a_row_goes_before_a_newer_one_of_its_sender_whose_line_in_the_ledger_is_yet_to_come(self):
+        first, other, newer = (
+            Message(id=id, sender=sender, text=id, timestamp=f"2026-11-18T22:02:{second}.536Z", read=False)
+            for id, sender, second in (("first", "ann", 39), ("other", "cat", 41), ("newer", "ann", 42))
+        )
+        older = Message(id="older", sender="ann", text="", timestamp="2026-11-18T22:01:00.000Z", read=False)
+        result = put_back([older, other, newer], [first], lambda one: 1 if one is first else None)
+        assert keys(result) == ["older", "other", "first", "newer"]
+
     @proves("R003-4.4-06", "R003-4.4-08")
     @given(ledgers())
     def test_dropped_rows_come_back_where_they_were_sent(self, ledger):

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import sys
 import time
 from typing import Any
 
@@ -197,9 +198,12 @@ def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room
 
 def test_a_write_into_the_displaced_file_after_it_was_compared_is_caught_too(home, room, inbox):
     class Watched(RealDisk):
-        """Somebody writes into the file that was displaced, between our two looks at it."""
+        """Somebody writes into the file that was displaced, between our two looks at it; nothing tells that he may."""
 
         is_exchanged, looks = False, 0
+
+        def is_written(self, fd: int) -> bool:  # noqa: ARG002
+            return False
 
         def exchange(self, one: str, other: str) -> bool:
             self.is_exchanged = super().exchange(one, other)
@@ -222,6 +226,48 @@ def test_a_write_into_the_displaced_file_after_it_was_compared_is_caught_too(hom
         sent = send(watched, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["late", "ours"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
+@pytest.mark.parametrize("was_renamed", [False, True], ids=["the version we know", "one that was renamed there"])
+def test_a_writer_who_has_it_open_is_waited_for_though_what_lies_there_is_whole(home, room, inbox, was_renamed):
+    """As one whose `open` is about to empty the file, and is kept from that by a busy disk until it is displaced."""
+    opened: list[int] = []
+    naps: list[float] = []
+
+    class Patient(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            naps.append(seconds)
+            if len(naps) == 3:
+                os.ftruncate(opened[0], 0)
+                os.write(opened[0], only([make_message("id-late", "late").raw]))
+                os.close(opened[0])
+
+    def begin() -> None:
+        if was_renamed:
+            add_by_rename(inbox, "renamed")()
+        opened.append(os.open(inbox, os.O_WRONLY))
+
+    disk = Meddling(True)
+    disk.before_commit = [begin]
+    send(
+        build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=Patient(time.time())),
+        "crew",
+        "ann",
+        Draft(sender="bob", text="ours"),
+    )
+    assert sorted(texts(inbox)) == ["late", "ours"]
+
+
+def test_one_who_keeps_it_open_for_ever_is_waited_for_once(home, room, inbox):
+    disk, clock = Meddling(True), FakeClock(time.time())
+    crowded = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=clock)
+    with inbox.open("r+b"):
+        for number in range(3):
+            send(crowded, "crew", "ann", Draft(sender="bob", text=f"number {number}"))
+    assert texts(inbox) == ["number 0", "number 1", "number 2"]
+    assert clock.monotonic() < 1.0
 
 
 def test_a_change_that_a_fresh_time_stamp_does_not_show_is_kept_too(home, room, disk, inbox):

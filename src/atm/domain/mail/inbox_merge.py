@@ -47,7 +47,8 @@ def put_back(
     Insert dropped rows where the ledger says they belong.
 
     A row goes before the first row that was written after it, so that one sender's messages are still read
-    in the order in which they were sent (G4). Rows the ledger does not know keep their places.
+    in the order in which they were sent (G4). Rows the ledger does not know keep their places; one of the same sender
+    that is newer was written after it: its line in the ledger comes after its row in the inbox.
     """
     result = list(rows)
     present = {row.key for row in rows}
@@ -65,6 +66,11 @@ def _place_for(row: Message, rows: Sequence[Message], seq_of: Callable[[Message]
         return len(rows)
     for place, other in enumerate(rows):
         theirs = seq_of(other)
-        if theirs is not None and theirs > mine:
+        is_later = _is_newer(other, row) if theirs is None else theirs > mine
+        if is_later:
             return place
     return len(rows)
+
+
+def _is_newer(other: Message, row: Message) -> bool:
+    return other.sender == row.sender and other.timestamp > row.timestamp

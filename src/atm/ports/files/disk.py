@@ -40,6 +40,9 @@ class Disk(Protocol):
 
     def open_read(self, path: str) -> int: ...
 
+    def is_written(self, fd: int) -> bool:
+        """Has anybody this file open who may write into it yet? False where the system does not tell."""
+
     def create(self, path: str, like: FileStamp | None = None, mode: int = 0o600) -> int:
         """Open a new file for reading and writing; it must not exist. `like` gives mode and owner."""
 

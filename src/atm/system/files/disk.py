@@ -80,6 +80,9 @@ class RealDisk:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         raise OSError(errno.EINVAL, "it is not a file", path)
 
+    def is_written(self, fd: int) -> bool:
+        return _has_writer(fd)
+
     def create(self, path: str, like: FileStamp | None = None, mode: int = PRIVATE_FILE) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, like.mode if like else mode)
         if like is not None:
@@ -303,6 +306,26 @@ def sync_folder(path: str) -> None:
             raise
     finally:
         os.close(fd)
+
+
+def _has_writer(fd: int) -> bool:
+    """
+    Linux grants the owner of a file a lease on reading it unless somebody has it open for writing, also one whose
+    `open` has not returned yet. Whoever opens it now waits until the lease is given back, which is at once; the signal
+    that tells us of him is one that does nothing.
+    """
+    try:
+        import _signal  # type: ignore[import-not-found]  # `signal` builds enumerations for a millisecond
+        import fcntl
+
+        fcntl.fcntl(fd, fcntl.F_SETSIG, _signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except (ImportError, AttributeError):
+        return False
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
 
 
 _WINDOWS_LOCK_PLACE = 1 << 30

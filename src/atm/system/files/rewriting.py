@@ -66,7 +66,8 @@ class Rewriter:
 
     __slots__ = (
         *("_aside", "_before", "_carrying", "_clock", "_disk", "_displaced", "_folder", "_insist"),
-        *("_is_stable", "_lock", "_name", "_path", "_placed", "_rows_of", "_until", "_versions", "_watch", "_written"),
+        *("_is_stable", "_lock", "_name", "_noted", "_path", "_placed", "_rows_of", "_until", "_versions", "_watch"),
+        "_written",
         "merged",
     )
 
@@ -89,6 +90,8 @@ class Rewriter:
         self._folder, _, self._name = path.rpartition("/")
         self._aside = set_aside
         self._written = 0
+        self._noted: Plain = None
+        """The temporary file that a dead process has written down."""
         self._versions: list[Version] = []
         self._displaced: Displaced | None = None
         """Foreign versions, if there are any."""
@@ -154,7 +157,8 @@ class Rewriter:
                 break
             self._clock.sleep(TORN_NAP)
             yield True
-        yield False
+        while True:
+            yield False
 
     def _is_settled(self, source: Version) -> bool:
         tick = FINE_TICK_NS if source.stamp.mtime_ns % 1_000_000_000 else COARSE_TICK_NS
@@ -232,8 +236,8 @@ class Rewriter:
         if not exchanged:
             return self._replace(temporary, ours, expected)
         self._placed = ours
-        # A program that had the old file open may have written into it after we compared.
-        if not expected.lies_at(temporary) or not expected.is_stamped_like(temporary):
+        # A program that had the old file open may have written into it after we compared, or be about to.
+        if expected.is_written() or not expected.lies_at(temporary) or not expected.is_stamped_like(temporary):
             return temporary
         self._disk.remove(temporary)
         return None
@@ -254,6 +258,8 @@ class Rewriter:
             displaced.foreign.append(found)
         patience = self._torn_patience(max(self._until, self._clock.monotonic() + SHORTEST_HOLD))
         while True:
+            if found != self._path and self._is_written(found) and next(patience):
+                continue
             theirs = self._opened(found)
             try:
                 added = edit.carry(ours.read(), theirs.read())
@@ -275,6 +281,17 @@ class Rewriter:
             raise UnreadableFile(f"{self._path} is not readable", "mend or remove the file", self._path)
         displaced.give_up(found, theirs.read(), may_wait=edit.keeps_additions)
         return None
+
+    def _is_written(self, displaced: str) -> bool:
+        """
+        Has a writer opened it before it was displaced, and is not done? Even if it is whole: `open` empties a file, and
+        can be kept from that for as long as the disk is busy.
+        """
+        fd = self._disk.open_read(displaced)
+        try:
+            return self._disk.is_written(fd)
+        finally:
+            self._disk.close(fd)
 
     def _remember(self) -> Displaced:
         if self._displaced is None:
@@ -312,11 +329,14 @@ class Rewriter:
         return path
 
     def _next_name(self) -> str:
-        """Not that of a displaced version which a dead process with our number left: it may be all there is of it."""
+        """
+        Not that of a displaced version which a dead process with our number left: it may be all there is of it. Nor one
+        that its note tells of: the note lies there until we write ours, and what we are killed at is no version.
+        """
         while True:
             self._written += 1
             path = f"{self._folder}/.{self._name}.atm-{self._lock.locks.pid}-{self._written}"
-            if path not in self._kept:
+            if path not in (*self._kept, self._noted):
                 return path
 
     def _create(self, path: str, like: FileStamp) -> int:
@@ -344,6 +364,7 @@ class Rewriter:
         if not self._lock.private.left_behind:
             return False
         past = self._lock.private.body.get("rewrite"), edit.carry, self._clock
+        self._noted = past[0].get("temporary") if isinstance(past[0], dict) else None
         carried = self._remember().take_over(*past, are_merged=edit.keeps_additions, is_late=self._is_late)
         if not carried:
             self._forget_foreign()
