@@ -260,6 +260,7 @@ class TestOtherThingsInTheFolder:
         os.utime(lock, (old, old))
         tasks("claim", "1", "--as", "ann")
 
+    @pytest.mark.hurried
     @proves("R004-task-system-T4d")
     def test_a_lock_that_somebody_holds_is_waited_for_and_then_named(self, tasks, folder, theirs, contents):
         theirs(1)
