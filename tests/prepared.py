@@ -14,9 +14,6 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from _pytest.assertion import AssertionState, rewrite
-from _pytest.config import Config, get_config
-
 TESTS = Path(__file__).parent
 
 
@@ -26,13 +23,17 @@ def main(runners: int) -> int:
     try:
         with ProcessPoolExecutor(runners) as pool:
             list(pool.map(prepare, [files[number::runners] for number in range(runners)]))
-    except (AttributeError, TypeError, ValueError, OSError, SyntaxError):
-        pass  # what cannot be prepared is said by the run itself
+    except Exception:  # noqa: BLE001 - what cannot be prepared is said by the run itself, or prepared there
+        return 0
     return 0
 
 
 def prepare(files: list[Path]) -> None:
-    config = a_config()
+    from _pytest.assertion import AssertionState, rewrite
+    from _pytest.config import get_config
+
+    config = get_config()
+    config.parse(["-c", "/dev/null", "--rootdir", str(TESTS)])  # pytest's own settings, and no plugin of ours
     state = AssertionState(config, "rewrite")
     for path in files:
         kept = rewrite.get_cache_dir(path) / (path.stem + rewrite.PYC_TAIL)
@@ -40,13 +41,6 @@ def prepare(files: list[Path]) -> None:
         if rewrite._read_pyc(path, kept) is None:
             of_source, code = rewrite._rewrite_test(path, config)
             rewrite._write_pyc(state, code, of_source, kept)
-
-
-def a_config() -> Config:
-    """With pytest's own settings for rewriting, and no plugin of ours."""
-    config = get_config()
-    config.parse(["-c", "/dev/null", "--rootdir", str(TESTS)])
-    return config
 
 
 if __name__ == "__main__":

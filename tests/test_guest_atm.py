@@ -9,10 +9,12 @@ import threading
 
 import pytest
 from tests.conftest import UNHURRIED
-from tests.guest_atm import HOSTS, bounds, may_be_guest, run_here
+from tests.guest_atm import HOSTS, longer_bounds, may_be_guest, run_here
 from tests.quick_atm import MOST_INPUT, TimedOut
 from tests.unhurried.longer import LONG
 
+from atm.domain.mail import lifetimes
+from atm.services.mail import putting_back
 from atm.system.files import locking
 
 
@@ -59,10 +61,12 @@ def test_what_was_there_before_is_there_afterwards(atm, room):
 
 
 def test_bounds_are_longer_while_it_runs_and_where_others_took_them_by_name():
-    former = locking.PATIENCE
-    here = [value for holder, name, value in bounds() if (holder, name) == (locking, "PATIENCE")]
-    assert here == [LONG]
-    assert locking.PATIENCE == former < LONG
+    former = locking.PATIENCE, lifetimes.SEND_WITHIN
+    with longer_bounds():
+        assert locking.PATIENCE == lifetimes.SEND_WITHIN == vars(putting_back)["SEND_WITHIN"] == LONG
+        assert LONG in (locking.Locks.private.__defaults__ or ())
+    assert (locking.PATIENCE, vars(putting_back)["SEND_WITHIN"]) == former
+    assert max(former) < LONG
 
 
 def test_a_command_that_hangs_fails_its_test_and_is_over(atm, room):

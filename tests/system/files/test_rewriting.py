@@ -270,6 +270,16 @@ def test_one_who_keeps_it_open_for_ever_is_waited_for_once(home, room, inbox):
     assert clock.monotonic() < 1.0
 
 
+def test_one_who_opens_it_again_and_again_and_writes_nothing_does_not_keep_a_message_out(home, room, inbox):
+    disk, clock = Meddling(True), FakeClock(time.time())
+    crowded = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=clock)
+    with contextlib.ExitStack() as opened:
+        disk.before_commit = [lambda: opened.enter_context(inbox.open("r+b"))] * 20
+        sent = send(crowded, "crew", "ann", Draft(sender="bob", text="ours"))
+    assert (sent.merged, texts(inbox)) == (0, ["ours"])
+    assert len(disk.before_commit) == 19, "it is placed once"
+
+
 def test_a_change_that_a_fresh_time_stamp_does_not_show_is_kept_too(home, room, disk, inbox):
     """Within one tick of the clock, in place, to the same size: only the content tells."""
     rows = [make_message(f"id-{n:03}", "x" * 500).raw for n in range(200)]

@@ -157,8 +157,7 @@ class Rewriter:
                 break
             self._clock.sleep(TORN_NAP)
             yield True
-        while True:
-            yield False
+        yield False
 
     def _is_settled(self, source: Version) -> bool:
         tick = FINE_TICK_NS if source.stamp.mtime_ns % 1_000_000_000 else COARSE_TICK_NS
@@ -236,8 +235,9 @@ class Rewriter:
         if not exchanged:
             return self._replace(temporary, ours, expected)
         self._placed = ours
-        # A program that had the old file open may have written into it after we compared, or be about to.
-        if expected.is_written() or not expected.lies_at(temporary) or not expected.is_stamped_like(temporary):
+        self._let_write(temporary)
+        # A program that had the old file open may have written into it after we compared.
+        if not expected.lies_at(temporary) or not expected.is_stamped_like(temporary):
             return temporary
         self._disk.remove(temporary)
         return None
@@ -258,8 +258,6 @@ class Rewriter:
             displaced.foreign.append(found)
         patience = self._torn_patience(max(self._until, self._clock.monotonic() + SHORTEST_HOLD))
         while True:
-            if found != self._path and self._is_written(found) and next(patience):
-                continue
             theirs = self._opened(found)
             try:
                 added = edit.carry(ours.read(), theirs.read())
@@ -282,14 +280,16 @@ class Rewriter:
         displaced.give_up(found, theirs.read(), may_wait=edit.keeps_additions)
         return None
 
-    def _is_written(self, displaced: str) -> bool:
+    def _let_write(self, displaced: str) -> None:
         """
-        Has a writer opened it before it was displaced, and is not done? Even if it is whole: `open` empties a file, and
+        Whoever opened it before it was displaced may come to an end, even if it is whole: `open` empties a file, and
         can be kept from that for as long as the disk is busy.
         """
         fd = self._disk.open_read(displaced)
         try:
-            return self._disk.is_written(fd)
+            patience = self._torn_patience(max(self._until, self._clock.monotonic() + SHORTEST_HOLD))
+            while self._disk.is_written(fd) and next(patience):
+                continue
         finally:
             self._disk.close(fd)
 

@@ -51,10 +51,6 @@ class Version:
             self._data = self._disk.read_at(self._fd, 0, self.size)
         return self._data
 
-    def is_written(self) -> bool:
-        """Has anybody it open who may write into it yet?"""
-        return self._disk.may_stay_open and self._disk.is_written(self._fd)
-
     def is_stamped_like(self, path: str) -> bool:
         found = self._disk.look(path)
         return found is not None and found.content == self.stamp.content
