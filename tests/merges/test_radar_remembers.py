@@ -15,6 +15,7 @@ from atm.ports.crew.worktrees import Worktree
 from atm.services.merges.radar import Radar
 from atm.services.roster.members import create_team
 from atm.wiring.board import build_boardroom
+from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room
 from atm.wiring.runs import build_mergeroom
 
@@ -126,10 +127,22 @@ def test_who_could_not_be_looked_at_is_looked_at_the_next_time(watched):
     watched.writes("ann", "by ann\n")
     watched.writes("bob", "by bob\n")
     watched.busy.append("bob")
-    assert watched.look() == []
+    assert (watched.look(), watched.radar.unseen) == ([], ["bob"])
     watched.busy.clear()
     (found,) = watched.look()
-    assert found.conflicts == ["a.txt"]
+    assert (found.conflicts, watched.radar.unseen) == (["a.txt"], [])
+
+
+def test_a_person_is_not_told_that_nobody_meets_where_somebody_could_not_be_seen(watched, atm, layout):
+    watched.writes("ann", "by ann\n")
+    watched.writes("bob", "by bob\n")
+    with build_locks(layout).private(watched.records["bob"].worktree, 5.0):
+        said = atm("merge", "radar", "--json", cwd=watched.folder, code=1).json
+        told = atm("merge", "radar", cwd=watched.folder, code=1).out
+    assert (said["collisions"], said["unseen"]) == ([], ["bob"])
+    assert "nobody" not in told
+    assert "what bob has changed could not be seen" in told
+    assert atm("merge", "radar", "--json", cwd=watched.folder, code=2).json["unseen"] == []
 
 
 def test_one_that_says_nothing_is_looked_at_every_time(watched):

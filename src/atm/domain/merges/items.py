@@ -53,6 +53,8 @@ class MergeItem:
     waits_for: list[str] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     rivals: list[MergeRival] = field(default_factory=list)
+    conflict_at: float = 0.0
+    """When its last conflict was found: it may be resolved before a run looks again, which tells of it all the same."""
     made: str = ""
     """What it became, noted before the target is moved: whoever goes on sees whether that happened."""
     commit: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.tasks import BLOCKED, CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.states import SPAWNING
+from atm.domain.merges.items import CONFLICT
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent
 
@@ -137,6 +138,11 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
             "needs_human": item.needs_human or None,
         }
         told = {key: value for key, value in said.items() if value is not None}
+        known_at = memory.conflicts.get(item.task, memory.started_at)
+        if item.status != CONFLICT and item.conflict_at > known_at:
+            # Found and resolved between two looks, or while nobody looked: part of the story all the same.
+            found = {key: told[key] for key in ("by", "branch", "files", "with") if key in told}
+            yield RunEvent(f"merge.{CONFLICT}", item.task, item.conflict_at, **found)
         if memory.merges.get(item.task) != {**told, "status": item.status}:
             yield RunEvent(f"merge.{item.status}", item.task, view.now, **told)
 

@@ -229,6 +229,7 @@ class Merging:
     def _conflict(self, item: MergeItem, files: Sequence[str]) -> None:
         """Noted, and resolved when nothing else is to be done."""
         item.status, item.conflicts, item.rivals = CONFLICT, [*files], self._rivals(item, files)
+        item.conflict_at = self.room.clock.now()
         self.desk.write()
         self.desk.keep(item, f"it is in conflict with {self.queue.branch}")
 

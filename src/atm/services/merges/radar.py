@@ -52,6 +52,8 @@ class Radar:
         """In which files two do not go together, and in which lines of these."""
         self._behind: Remembered[list[str]] = Remembered()
         """What the target has that a beginning has not."""
+        self.unseen: list[str] = []
+        """Agents whose work the last look could not see, because somebody else was at it."""
 
     def touched(self) -> dict[str, list[str]]:
         """By task: what was changed for it so far, as of the last look."""
@@ -60,6 +62,7 @@ class Radar:
     def look(self, repository: Repository, branch: str) -> list[Collision]:
         """Those of all agents, and of the target since each began."""
         crew, records = self._room.crew, {}
+        self.unseen = []
         for name in crew.records.names(self._team):
             record = crew.records.read(self._team, name)
             if record is not None and record.worktree and record.task and record.common == repository.common:
@@ -83,6 +86,7 @@ class Radar:
         except (AtmError, OSError):
             files = known[1].files if known is not None else []
             version = None  # somebody is at it just now: it is looked at again
+            self.unseen.append(record.member)
         return version, WorkNow(task=record.task, agent=record.member, files=files)
 
     def _collision(
@@ -118,6 +122,7 @@ class Radar:
         try:
             made = self._room.crew.worktrees.now(place) if place is not None else ""
         except (AtmError, OSError):
+            self.unseen.append(record.member)
             return ""
         self._commits[record.task] = (version, made)
         return made

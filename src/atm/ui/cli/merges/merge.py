@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from atm.services.merges.mergeroom import Mergeroom
     from atm.ui.cli.session import Session
 
-NOTHING, FLAGGED = 3, 2
+NOTHING, FLAGGED, UNKNOWN = 3, 2, 1
+
+LOOKS = 12
+"""At the worktrees of agents: a run looks at them too, and each look waits a moment for who is there before it."""
 _TASK = Argument("task", "the number or the title of the task", complete="task")
 
 LIST = Command(
@@ -85,7 +88,7 @@ RADAR = Command(
     "who changes the same files as somebody else, just now",
     text=(
         "A run looks by itself every some seconds (merges.radar_seconds), and tells both. Exit code 3: nobody does; "
-        "2: in some lines it will not go together."
+        "2: in some lines it will not go together; 1: somebody's work could not be seen."
     ),
     options=(TEAM,),
     examples=("atm merge radar",),
@@ -233,15 +236,24 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
 def _radar(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
     queue = open_queue(room, team, working_folder())
     radar = Radar(room, team)
-    found = radar.look(repository_of(room, queue), queue.branch)
+    repository = repository_of(room, queue)
+    for _ in range(LOOKS):
+        found = radar.look(repository, queue.branch)
+        if not radar.unseen:
+            break
+    unseen = sorted({*radar.unseen})
     board = session.boardroom.tasks.board(team) if session.boardroom.tasks.exists(team) else None
     claimed = [card for card in board.cards.values() if card.is_claimed] if board is not None else []
     owned = owners({card.id: (card.owner, card.files) for card in claimed}, radar.touched())
     words = [f"{one_line(path)}  {', '.join(map(one_line, names))}" for path, names in owned.items()]
-    words += [collision_line(one) for one in found] or ["nobody changes the same files"]
-    facts = {"collisions": [asdict(one) for one in found], "owners": owned}
+    words += [collision_line(one) for one in found]
+    words += [f"what {one_line(name)} has changed could not be seen: try again" for name in unseen]
+    words += [] if found or unseen else ["nobody changes the same files"]
+    facts = {"collisions": [asdict(one) for one in found], "owners": owned, "unseen": unseen}
     session.tell({"action": "merge radar", "team": team, **facts}, "\n".join(words))
-    return NOTHING if not found else FLAGGED if any(one.conflicts for one in found) else 0
+    if any(one.conflicts for one in found):
+        return FLAGGED
+    return UNKNOWN if unseen else 0 if found else NOTHING
 
 
 def _tell(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeItem, action: str) -> int:

@@ -1,0 +1,64 @@
+"""A run tells how merges stand: also of a conflict that was over before it looked."""
+
+from __future__ import annotations
+
+from atm.domain.board.dependencies import Board
+from atm.domain.merges.items import CONFLICT, MERGED, RESOLVED, MergeItem, MergeQueue, MergeRival
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.memory import RunEvent, RunMemory
+from atm.domain.runs.observing import observe
+from atm.domain.runs.orders import RunOrder
+from atm.domain.runs.view import RunView
+
+NOON = 43_200.0
+
+
+def memory() -> RunMemory:
+    made = RunMemory()
+    made.take(RunEvent(kinds.STARTED, "r", NOON))
+    return made
+
+
+def item(status: str, conflict_at: float) -> MergeItem:
+    rival = MergeRival(task="2", agent="cat")
+    return MergeItem(task="3", agent="bob", status=status, conflicts=["x"], rivals=[rival], conflict_at=conflict_at)
+
+
+def told(known: RunMemory, now: float, one: MergeItem) -> list[tuple[str, float]]:
+    """What a look tells; it is remembered."""
+    view = RunView(now=now, board=Board({}), agents={}, facts={}, merges=MergeQueue(team="t", items=[one]))
+    events = observe(RunOrder(run="r", team="t", folder="/r", seats=[]), known, view)
+    for event in events:
+        known.take(event)
+    return [(event.kind, event.at) for event in events]
+
+
+def test_a_conflict_that_was_resolved_before_anybody_looked_is_told_with_its_own_time():
+    known, merged = memory(), item(MERGED, NOON + 2)
+    assert told(known, NOON + 5, merged) == [("merge.conflict_detected", NOON + 2), ("merge.merged", NOON + 5)]
+    assert told(known, NOON + 6, merged) == []
+
+
+def test_it_is_told_with_whom_and_where():
+    view = RunView(
+        now=NOON + 5, board=Board({}), agents={}, facts={}, merges=MergeQueue(team="t", items=[item(MERGED, NOON + 2)])
+    )
+    conflict = observe(RunOrder(run="r", team="t", folder="/r", seats=[]), memory(), view)[0]
+    assert conflict.detail == {"by": "bob", "with": ["2"], "files": ["x"]}
+
+
+def test_a_conflict_that_was_seen_is_told_once():
+    known = memory()
+    assert told(known, NOON + 3, item(CONFLICT, NOON + 2)) == [("merge.conflict_detected", NOON + 3)]
+    assert told(known, NOON + 4, item(RESOLVED, NOON + 2)) == [("merge.resolved", NOON + 4)]
+    assert told(known, NOON + 5, item(MERGED, NOON + 2)) == [("merge.merged", NOON + 5)]
+
+
+def test_another_conflict_of_the_same_task_is_told_too():
+    known = memory()
+    told(known, NOON + 3, item(CONFLICT, NOON + 2))
+    assert told(known, NOON + 9, item(MERGED, NOON + 8))[0] == ("merge.conflict_detected", NOON + 8)
+
+
+def test_a_conflict_of_before_the_run_is_none_of_its_business():
+    assert told(memory(), NOON + 1, item(MERGED, NOON - 60)) == [("merge.merged", NOON + 1)]
