@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.mcp.crew import Crew
+from tests.project.source_trees import MODULES, nodes_in, parsed, saying
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, update_member
@@ -171,9 +173,9 @@ def test_one_place_starts_git():
     """Whoever needs git asks there: a second place would be a place without the switches."""
     found = {
         str(path.relative_to(SOURCE))
-        for path in SOURCE.rglob("*.py")
+        for path in saying(re.compile("""["']git["']"""), MODULES)
         if "domain" not in path.parts  # rules start nothing, and some are about command lines
-        if any(starts_git(node) for node in ast.walk(ast.parse(path.read_text())))
+        if any(starts_git(node) for node in nodes_in(parsed(path)))
     }
     assert found == {"system/git/asking.py"}
 

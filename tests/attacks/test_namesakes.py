@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import foreign_row, write_rows
+from tests.project.source_trees import MODULES, nodes_in, parsed, saying
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member
@@ -155,7 +157,7 @@ BY_NAME = {
 
 def by_name(path: Path) -> Iterator[str]:
     """Calls that judge signs of life without a roster, so that a former member passes for a namesake."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_in(parsed(path)):
         if not isinstance(node, ast.Call):
             continue
         said = ast.unparse(node.func)
@@ -168,7 +170,8 @@ def by_name(path: Path) -> Iterator[str]:
 
 
 def test_signs_of_life_are_judged_by_a_roster():
-    paths = [path for path in sorted(SOURCE.rglob("*.py")) if str(path.relative_to(SOURCE)) not in {PRESENCE, *BY_NAME}]
+    words = re.compile(r"presence[\s)]*\.\s*last\b|\b(liveness|last_beat|beat)[\s)]*\(")
+    paths = [path for path in saying(words, MODULES) if str(path.relative_to(SOURCE)) not in {PRESENCE, *BY_NAME}]
     assert [one for path in paths for one in by_name(path)] == []
 
 

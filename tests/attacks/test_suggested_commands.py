@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import Atm
+from tests.project.source_trees import MODULES, nodes_in, parsed, saying, statements_in
 
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.ui.cli.arguments import Argument, Command, Option, parse
@@ -22,8 +23,12 @@ from atm.ui.cli.catalog import COMMANDS
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"
 
-COMMAND = re.compile(rf"(?:^|[\s`(:;])(?:atm (?:{'|'.join(COMMANDS)})|rm|mv|cp|cd|chmod|chown|kill|ls|cat) [^`]*$")
+NAMED = rf"(?:atm (?:{'|'.join(COMMANDS)})|rm|mv|cp|cd|chmod|chown|kill|ls|cat) "
+COMMAND = re.compile(rf"(?:^|[\s`(:;]){NAMED}[^`]*$")
 """A text that ends inside a command: what follows in the f-string is a word of it."""
+
+IN_A_FILE = re.compile(rf"(?:[^\w]|\\[a-z]){NAMED}")
+"""A file that has no such words suggests nothing. In a file they may follow upon `\\n`."""
 
 OURS = {"id", "number", "pid", "verb"}
 """Numbers of tasks and processes, and verbs of ours."""
@@ -41,8 +46,8 @@ VALUE_OF_OPTION = re.compile(r"(?:--[a-z-]+|-t)[ =]$")
 
 def unquoted(path: Path) -> Iterator[str]:
     """Values that stand in a suggested command as they are, or where a name can pass for an option of ours."""
-    tree = ast.parse(path.read_text())
-    inner = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    tree = parsed(path)
+    inner = [node for node in statements_in(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     texts = {id(node): (node, assigned(function)) for function in inner for node in texts_in(function)}
     texts = {id(node): (node, {}) for node in texts_in(tree)} | texts
     for node, names in texts.values():
@@ -57,13 +62,13 @@ def unquoted(path: Path) -> Iterator[str]:
 
 
 def texts_in(tree: ast.AST) -> Iterator[ast.JoinedStr]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
+    return (node for node in nodes_in(tree) if isinstance(node, ast.JoinedStr))
 
 
 def assigned(function: ast.AST) -> dict[str, list[ast.expr]]:
     """What the names of a function stand for, where one can see it."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
+    for node in statements_in(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 many = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
@@ -104,7 +109,7 @@ def is_one_word(value: ast.expr, names: dict[str, list[ast.expr]]) -> bool:
 def test_every_value_in_a_suggested_command_is_one_word():
     found = [
         one
-        for path in sorted(SOURCE.rglob("*.py"))
+        for path in saying(IN_A_FILE, MODULES)
         if not str(path.relative_to(SOURCE)).startswith(LEFT_OUT)
         for one in unquoted(path)
     ]

@@ -6,15 +6,12 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.project.source_trees import MODULES, ROOT, SOURCE, outline_in, outline_of, text_of
 from tests.proving import proves
 from tests.trusting import trust
-
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "atm"
 
 LAYERS = ["domain", "formats", "ports", "services", "system", "config", "wiring", "testing", "teamd", "ui"]
 """In import order: a module may import its own layer and those before it."""
@@ -71,42 +68,10 @@ PURE_LAYERS = ("domain", "formats", "ports", "services")
 NO_JSON = ("domain", "ports", "services")
 GRAB_BAGS = {"utils", "util", "helpers", "helper", "common", "misc"}
 
-MODULES = sorted(path for path in SOURCE.rglob("*.py"))
-
 
 def layer_of(path: Path) -> str:
     first = path.relative_to(SOURCE).parts[0]
     return first.removesuffix(".py")
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    """Each is asked for its imports, its length, its docstring and more: it is parsed once."""
-    return ast.parse(path.read_text())
-
-
-@cache
-def imports_of(path: Path) -> tuple[tuple[str, bool], ...]:
-    """Every imported module, and whether only the type checker sees it."""
-    return tuple(_imports_in(tree_of(path)))
-
-
-def _imports_in(tree: ast.Module) -> Iterator[tuple[str, bool]]:
-    typing_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for part in node.body
-        for inner in ast.walk(part)
-    }
-    for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-        for name in names:
-            yield name, id(node) in typing_only
 
 
 @proves(
@@ -147,7 +112,7 @@ def _imports_in(tree: ast.Module) -> Iterator[tuple[str, bool]]:
 )
 def test_imports_go_one_way():
     for path, here in ((path, layer_of(path)) for path in MODULES if layer_of(path) in LAYERS):
-        for name, _ in imports_of(path):
+        for name, _ in outline_of(path).imports:
             parts = name.split(".")
             if parts[0] != "atm" or len(parts) == 1:
                 continue
@@ -189,7 +154,7 @@ def test_imports_go_one_way():
 )
 def test_the_core_is_pure():
     for path, here in ((path, layer_of(path)) for path in MODULES if layer_of(path) in PURE_LAYERS):
-        for name in (name for name, only_types in imports_of(path) if not only_types):
+        for name in (name for name, only_types in outline_of(path).imports if not only_types):
             top = name.split(".")[0]
             assert top not in IMPURE, f"{path} imports {name}"
             if here in NO_JSON:
@@ -207,7 +172,7 @@ def test_every_layer_is_known_and_none_is_a_grab_bag():
 def test_asyncio_appears_only_at_the_edges():
     for path in MODULES:
         if layer_of(path) not in ("system", "teamd", "ui"):
-            assert "asyncio" not in {name.split(".")[0] for name, _ in imports_of(path)}, path
+            assert "asyncio" not in {name.split(".")[0] for name, _ in outline_of(path).imports}, path
 
 
 def name_of(path: Path) -> str:
@@ -223,10 +188,9 @@ def graph() -> dict[str, set[str]]:
     """Who imports whom: at the top, inside functions, and for the type checker alone."""
     found: dict[str, set[str]] = {}
     for name, path in NAMES.items():
-        froms = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and node.module]
-        pairs = [(str(node.module), alias.name) for node in froms for alias in node.names]
-        wanted = {f"{module}.{each}" if f"{module}.{each}" in NAMES else module for module, each in pairs}
-        wanted |= {name for name, _ in imports_of(path)} & set(NAMES)
+        taken = outline_of(path).taken
+        wanted = {f"{module}.{each}" if f"{module}.{each}" in NAMES else module for module, each in taken}
+        wanted |= {name for name, _ in outline_of(path).imports if name in NAMES}
         found[name] = {other for other in wanted if other in NAMES and other != name}
     return found
 
@@ -259,7 +223,7 @@ def test_there_is_no_circle_of_imports_not_even_inside_functions():
 def test_a_circle_is_found_wherever_the_import_stands():
     assert circles_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c", "a"]]
     inside = "def f():\n    from atm.x import y\n\nif TYPE_CHECKING:\n    from atm.z import w\n"
-    assert {name for name, _ in _imports_in(ast.parse(inside))} == {"atm.x", "atm.z"}
+    assert {name for name, _ in outline_in(ast.parse(inside)).imports} == {"atm.x", "atm.z"}
 
 
 def floor_and_topic(name: str) -> tuple[str, str] | None:
@@ -314,27 +278,22 @@ def test_no_folder_is_a_hall():
 def test_every_class_has_a_name_of_its_own():
     where: dict[str, list[str]] = {}
     for name, path in NAMES.items():
-        for node in tree_of(path).body:
-            inner = node.body if isinstance(node, ast.If) else [node]
-            for each in inner:
-                if isinstance(each, ast.ClassDef):
-                    where.setdefault(each.name, []).append(name)
+        for cls in outline_of(path).classes:
+            where.setdefault(cls, []).append(name)
     assert {cls: places for cls, places in where.items() if len(places) > 1} == {}
 
 
 @proves("R001-1-07", "R002-16.6-06", "R002-26-01")
 def test_files_and_functions_can_be_read_in_one_sitting():
     for path in MODULES:
-        text = path.read_text()
-        assert text.count("\n") <= 400, f"{path} has {text.count(chr(10))} lines"
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                assert length <= 60, f"{path}:{node.lineno} {node.name} has {length} lines"
+        lines = text_of(path).count("\n")
+        assert lines <= 400, f"{path} has {lines} lines"
+        for name, line, length in outline_of(path).functions:
+            assert length <= 60, f"{path}:{line} {name} has {length} lines"
 
 
 def test_every_module_says_what_it_is():
-    assert [str(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+    assert [str(path) for path in MODULES if not outline_of(path).docstring] == []
 
 
 HEAVY = {

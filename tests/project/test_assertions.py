@@ -9,12 +9,14 @@ turns and a value that never varies: for those, say beside the loop that there i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
 import pytest
+from tests.project.source_trees import nodes_in, parsed, saying, statements_in
 
 TESTS = Path(__file__).parents[1]
 CHECKS = frozenset({"raises", "warns", "fail"})
@@ -76,7 +78,7 @@ def can_be_skipped(node: ast.AST) -> list[ast.Assert]:
         and any("suppress" in name for item in node.items for name in names_in(item.context_expr))
     )
     body = node.body if swallows and isinstance(node, ast.Try | ast.With | ast.AsyncWith) else []
-    return [inner for statement in body for inner in ast.walk(statement) if isinstance(inner, ast.Assert)]
+    return [inner for statement in body for inner in statements_in(statement) if isinstance(inner, ast.Assert)]
 
 
 def names_in(expression: ast.expr) -> Iterator[str]:
@@ -86,7 +88,7 @@ def names_in(expression: ast.expr) -> Iterator[str]:
 
 
 def faults(tree: ast.AST) -> Iterator[tuple[ast.Assert, str]]:
-    for node in ast.walk(tree):
+    for node in statements_in(tree):
         if isinstance(node, ast.Assert) and (fault := fault_of(node.test)):
             yield node, fault
         for inner in can_be_skipped(node):
@@ -112,13 +114,16 @@ class Part:
 
     @classmethod
     def of(cls, function: Function, name: str = "") -> Part:
-        nodes = [*ast.walk(function)]
+        claims = [node for node in statements_in(function) if is_claim(node)]
+        if claims and (name or function.name).startswith("test"):
+            # Nobody asks what it calls: it checks something itself, and no other test calls it.
+            return cls(name or function.name, function.lineno, True, False, frozenset(), frozenset())
+        nodes = nodes_in(function)
         called = [node.func for node in nodes if isinstance(node, ast.Call)]
         words = {node.id if isinstance(node, ast.Name) else getattr(node, "attr", "") for node in called}
         given = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
         returned = [node.value for node in nodes if isinstance(node, ast.Return | ast.Yield)]
         again = {value.id for value in returned if isinstance(value, ast.Name)} & given
-        claims = [node for node in nodes if is_claim(node)]
         checks = any(not isinstance(node, ast.Assert) or not is_narrowing(node.test) for node in claims)
         return cls(name or function.name, function.lineno, bool(claims), checks, frozenset(words), frozenset(again))
 
@@ -127,7 +132,7 @@ class Part:
         return self.name.startswith("test")
 
 
-def is_claim(node: ast.AST) -> bool:
+def is_claim(node: ast.stmt) -> bool:
     raised = node.exc if isinstance(node, ast.Raise) else None
     return isinstance(node, ast.Assert) or (raised is not None and "AssertionError" in ast.unparse(raised))
 
@@ -169,26 +174,28 @@ def idle_tests(own: list[Part], above: list[Part]) -> list[Part]:
 
 
 @cache
-def trees() -> Mapping[str, ast.Module]:
-    files = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
-    return {path.relative_to(TESTS).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+def files() -> dict[str, Path]:
+    found = sorted(path for path in TESTS.rglob("*.py") if "node_modules" not in path.parts)
+    return {path.relative_to(TESTS).as_posix(): path for path in found}
 
 
 @cache
-def parts_in(name: str) -> list[Part]:
-    return [*parts_of(trees()[name])]
+def look_at(name: str) -> tuple[list[Part], dict[tuple[str, str], int]]:
+    """What there is in a file, and which of its assertions are wrong: where, what and in which line."""
+    tree = parsed(files()[name])
+    return [*parts_of(tree)], {(where(name, tree, node), fault): node.lineno for node, fault in faults(tree)}
 
 
 def helpers_above(name: str) -> list[Part]:
     """What a test can call without importing it from another test: the helpers of its folder and of those above."""
     near = [file for folder in PurePosixPath(name).parents for file in helpers_by_folder().get(str(folder), ())]
-    return [part for file in near if file != name for part in parts_in(file)]
+    return [part for file in near if file != name for part in look_at(file)[0]]
 
 
 @cache
 def helpers_by_folder() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for file in map(PurePosixPath, trees()):
+    for file in map(PurePosixPath, files()):
         if not file.name.startswith("test_"):
             found.setdefault(str(file.parent), []).append(str(file))
     return found
@@ -196,22 +203,24 @@ def helpers_by_folder() -> dict[str, list[str]]:
 
 def where(name: str, tree: ast.Module, node: ast.Assert) -> str:
     """The innermost function around it."""
-    around = [f for f in ast.walk(tree) if isinstance(f, Function) and f.lineno <= node.lineno <= (f.end_lineno or 0)]
+    functions = [each for each in statements_in(tree) if isinstance(each, Function)]
+    around = [each for each in functions if each.lineno <= node.lineno <= (each.end_lineno or 0)]
     return f"{name}::{max(around, key=lambda f: f.lineno).name if around else ''}"
 
 
 def found_in_the_suite() -> dict[tuple[str, str], int]:
     """Where, what and in which line."""
     found: dict[tuple[str, str], int] = {}
-    for name, tree in trees().items():
-        found |= {(where(name, tree, node), fault): node.lineno for node, fault in faults(tree)}
-        idle = idle_tests(parts_in(name), helpers_above(name))
+    for name in files():
+        parts, wrong = look_at(name)
+        found |= wrong
+        idle = idle_tests(parts, helpers_above(name))
         found |= {(f"{name}::{part.name}", "no check"): part.line for part in idle}
     return found
 
 
 def test_every_test_checks_something_that_can_fail():
-    assert len(trees()) > 200
+    assert len(files()) > 200
     found = found_in_the_suite()
     assert {key: line for key, line in found.items() if key not in ALLOWED} == {}
     assert [key for key in ALLOWED if key not in found] == [], "it is gone, and so may be its line in ALLOWED"
@@ -224,10 +233,9 @@ PURE = ("domain/", "formats/")
 
 def test_no_rule_is_timed_by_a_clock_that_runs_while_others_work():
     timed = [
-        f"{name}:{node.lineno}"
-        for name, tree in trees().items()
-        if name.startswith(PURE)
-        for node in ast.walk(tree)
+        f"{path.relative_to(TESTS)}:{node.lineno}"
+        for path in saying(re.compile("|".join(CLOCKS)), [files()[name] for name in files() if name.startswith(PURE)])
+        for node in nodes_in(parsed(path))
         if isinstance(node, ast.Call) and CLOCKS.intersection(names_in(node.func))
     ]
     assert timed == [], "time.thread_time() is what it costs itself"

@@ -8,11 +8,13 @@ if it is given a mode.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.project.test_architecture import MODULES, SOURCE, layer_of, tree_of
+from tests.project.source_trees import MODULES, SOURCE, nodes_in, parsed, saying, text_of
+from tests.project.test_architecture import layer_of
 
 THE_PLACE = "system/files/disk.py"
 
@@ -31,11 +33,13 @@ EXCEPTIONS = {
 FORBIDDEN = {"os.makedirs", "os.mkdir", "os.mkfifo", "os.mknod", "os.umask", "shutil.copytree", "shutil.copyfile"}
 METHODS = {"mkdir", "write_text", "write_bytes"}
 SAFE_MODES = {"0o600", "PRIVATE_FILE"}
+WORDS = re.compile(rf"\b({'|'.join({name.rpartition('.')[2] for name in FORBIDDEN} | METHODS)}|open)\b")
+"""Without one of them a module calls nothing of what is looked for."""
 
 
 def called(tree: ast.AST, source: str = "") -> Iterator[str]:
     """What in it makes a folder or a file of which the umask decides the mode."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
             if name in FORBIDDEN:
@@ -92,15 +96,16 @@ def _writes(call: ast.Call) -> bool:
 )
 def test_the_rule_knows_every_way_to_make_something(line, found):
     assert list(called(ast.parse(line), line)) == found
+    assert (WORDS.search(line) is not None) >= bool(found), "a file with such a line is parsed"
 
 
 def found_in(path: Path) -> set[tuple[str, str]]:
     name = path.relative_to(SOURCE).as_posix()
-    return {(name, call) for call in called(tree_of(path), path.read_text())}
+    return {(name, call) for call in called(parsed(path), text_of(path))}
 
 
 def test_folders_and_files_are_made_in_one_place():
-    found = {each for path in MODULES if layer_of(path) != "testing" for each in found_in(path)}
+    found = {each for path in saying(WORDS, MODULES) if layer_of(path) != "testing" for each in found_in(path)}
     elsewhere = {each for each in found if each[0] != THE_PLACE}
     assert elsewhere - set(EXCEPTIONS) == set(), f"make it with what is in {THE_PLACE}"
     assert set(EXCEPTIONS) - elsewhere == set(), "an exception that is none any more"
@@ -109,7 +114,7 @@ def test_folders_and_files_are_made_in_one_place():
 def test_that_place_makes_folders_and_gives_each_a_mode():
     calls = [
         node
-        for node in ast.walk(tree_of(SOURCE / THE_PLACE))
+        for node in nodes_in(parsed(SOURCE / THE_PLACE))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "os.mkdir"
     ]
     assert calls

@@ -6,6 +6,7 @@ way to each truth (section 28); no switches (section 22).
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.mcp.crew import Crew
-from tests.project.test_architecture import MODULES, SOURCE
+from tests.project.source_trees import MODULES, SOURCE, nodes_in, outline_of, parsed, saying
 from tests.proving import proves
 from tests.services.worksync.conftest import Place
 from tests.teamd.test_sync_work import QUIET, Stage
@@ -452,14 +453,13 @@ THE_ONE = {
 
 
 @cache
-def importers() -> dict[tuple[str | None, str], set[str]]:
-    """Who imports what, of all modules; they are many, and are read once."""
-    found: dict[tuple[str | None, str], set[str]] = defaultdict(set)
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    found[node.module, alias.name].add(str(path.relative_to(SOURCE)))
+def importers() -> dict[tuple[str, str], set[str]]:
+    """Who imports what of work-sync: whoever does names it."""
+    assert all("worksync" in module for module, _ in THE_ONE)
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in saying(re.compile("worksync"), MODULES):
+        for taken in outline_of(path).taken:
+            found[taken].add(str(path.relative_to(SOURCE)))
     return found
 
 
@@ -506,9 +506,7 @@ def test_whoever_looks_and_decides_knows_neither_mail_nor_a_way_to_change_the_bo
         where = str(path.relative_to(SOURCE))
         if where.startswith(PASSIVE):
             looked_at += 1
-            tree = ast.walk(ast.parse(path.read_text()))
-            names = {node.module for node in tree if isinstance(node, ast.ImportFrom)}
-            assert not names & WAYS_TO_ACT, where
+            assert not {module for module, _ in outline_of(path).taken} & WAYS_TO_ACT, where
     assert looked_at > 10
 
 
@@ -529,8 +527,8 @@ def test_nothing_turns_work_sync_on_or_off():
 
 @proves("R002-20.3-27", "R002-22-01", "R002-22-14", "R002-22-15", "R002-22-16", "R002-22-24", "R002-27.1-41")
 def test_no_environment_variable_is_about_work_sync():
-    for path in MODULES:
-        strings = [one.value for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.Constant)]
+    for path in saying(re.compile("WORK_?SYNC|NUDGE"), MODULES):
+        strings = [one.value for one in nodes_in(parsed(path)) if isinstance(one, ast.Constant)]
         loud = {text for text in strings if isinstance(text, str) and text.isupper() and "_" in text}
         assert not {text for text in loud if "WORK_SYNC" in text or "WORKSYNC" in text or "NUDGE" in text}, path
 
