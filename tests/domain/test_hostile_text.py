@@ -95,15 +95,15 @@ def test_a_text_of_the_corpus_is_shown_like_this(sample):
     assert text_for_agents(sample["text"]) == sample["shown"]
 
 
-@pytest.mark.parametrize("name", FRAMES)
 @pytest.mark.parametrize("form", ["<{}>", "</{}>", "< / {}", "<\u200b{}", "<\n {} x='1'>", "</ {} >", "<\x1b/\0{}"])
-def test_every_frame_that_is_known_is_made_harmless_here_and_in_stored_mail(name, form):
-    for spelled in (name, name.upper(), name.replace("-", "_"), f"{name[:3]}\u00ad\u200d{name[3:]}"):
-        text = f"x {form.format(spelled)} y"
-        assert "<" not in text_for_agents(text)
-        assert "<" not in line_for_agents(text)
-        assert "<" not in defuse(text)
-        assert defuse(text).replace(HARMLESS, "<") == text, "nothing else changes in what is kept"
+def test_every_frame_that_is_known_is_made_harmless_here_and_in_stored_mail(form):
+    for name in FRAMES:
+        for spelled in (name, name.upper(), name.replace("-", "_"), f"{name[:3]}\u00ad\u200d{name[3:]}"):
+            text = f"x {form.format(spelled)} y"
+            assert "<" not in text_for_agents(text), text
+            assert "<" not in line_for_agents(text), text
+            assert "<" not in defuse(text), text
+            assert defuse(text).replace(HARMLESS, "<") == text, "nothing else changes in what is kept"
 
 
 @pytest.mark.parametrize(

@@ -50,25 +50,22 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("key", NAMES)
-def test_the_value_of_a_secret_name_goes_and_the_name_stays(form, key):
-    said = redact(form.format(key=key, value=SECRET))
-    assert SECRET not in said
-    assert REDACTED in said
-    assert key in said
+def test_the_value_of_a_secret_name_goes_and_the_name_stays():
+    texts = [(key, form.format(key=key, value=SECRET)) for key, form in product(NAMES, FORMS)]
+    said = [(key, text, redact(text)) for key, text in texts]
+    assert [row for row in said if SECRET in row[2] or REDACTED not in row[2] or row[0] not in row[2]] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_these_are_names_of_secrets(name):
-    assert is_secret_name(name)
+def test_these_are_names_of_secrets():
+    assert [name for name in NAMES if not is_secret_name(name)] == []
 
 
-@pytest.mark.parametrize("name", ORDINARY_NAMES)
-def test_these_are_not(name):
-    assert not is_secret_name(name)
-    assert redact(f"{name}={SECRET}") == f"{name}={SECRET}"
-    assert redact_fields({name: SECRET}) == {name: SECRET}
+def test_these_are_not():
+    assert [name for name in ORDINARY_NAMES if is_secret_name(name)] == []
+    texts = [f"{name}={SECRET}" for name in ORDINARY_NAMES]
+    assert [redact(text) for text in texts] == texts
+    fields: list[dict[str, Any]] = [{name: SECRET} for name in ORDINARY_NAMES]
+    assert [redact_fields(field) for field in fields] == fields
 
 
 @pytest.mark.parametrize(
@@ -131,10 +128,10 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("around", ["{}", "use {} now", "({})", "'{}'", "x={}", "url/{}/end", "a\n{}\nb", "{},"])
-def test_well_known_tokens_are_recognised_anywhere(shape, around):
-    assert redact(around.format(shape)) == around.format(REDACTED)
+def test_well_known_tokens_are_recognised_anywhere(around):
+    said = {shape: redact(around.format(shape)) for shape in SHAPES}
+    assert said == dict.fromkeys(SHAPES, around.format(REDACTED))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chaos import examples
+from tests.chaos import LONG
 
 from atm.domain.approvals.act import OPERATIONS, CallPlace
 from atm.domain.approvals.calls import AgentCall, Understood, understand
@@ -231,7 +231,7 @@ CALLS = st.builds(call, st.just("Bash"), st.sampled_from(LINES)) | st.builds(
 )
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=1_500 if LONG else 50)
 @given(LAYERS, RULES, CALLS)
 def test_a_rule_that_is_stricter_than_what_was_said_never_makes_it_milder(layer, more, what):
     before = judge(Policy(layer), what).decision
@@ -248,7 +248,7 @@ def test_the_order_of_rules_changes_nothing(layer, what, seed):
     assert (first.decision, first.is_granted) == (second.decision, second.is_granted)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=1_500 if LONG else 50)
 @given(LAYERS, st.lists(LAYERS, max_size=3), LAYERS, CALLS)
 def test_one_more_file_of_others_never_makes_it_milder(own, others, one_more, what):
     before, after = (for_a_person(judge(Policy(own, layers), what)) for layers in (others, [*others, one_more]))
@@ -296,7 +296,7 @@ def test_a_star_is_anything_and_a_question_mark_is_one_letter(pattern, text, fit
 LETTERS = st.text(alphabet="ab *?", max_size=12)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=2_000 if LONG else 60)
 @given(LETTERS, st.text(alphabet="ab ", max_size=12))
 def test_patterns_mean_what_they_mean_to_fnmatch(pattern, text):
     if not pattern.endswith(" *"):

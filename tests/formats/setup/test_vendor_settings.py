@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chaos import LONG, examples
+from tests.chaos import LONG
 
 from atm.domain.setup.hooks import KNOWN, compare, entries_for, hook_command, our_command
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK
@@ -433,7 +433,7 @@ def with_hooks_somewhere(fields: dict[str, Any], hooks: dict[str, Any], place: i
 SETTINGS = files(FIELDS | st.builds(with_hooks_somewhere, FIELDS, HOOKS, st.integers(0, 3)))
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=1_200 if LONG else 40)
 @given(SETTINGS)
 def test_any_file_without_our_hooks_gets_back_what_it_was(text):
     cleared = without_hooks(text)
@@ -444,7 +444,7 @@ def test_any_file_without_our_hooks_gets_back_what_it_was(text):
     assert compare(CLAUDE, hooks_in(once), ATM, "claude").state == "installed"
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=1_200 if LONG else 40)
 @given(SETTINGS)
 def test_any_file_keeps_every_hook_of_others_in_order(text):
     def theirs(raw: str) -> list[Any]:
@@ -481,7 +481,7 @@ AGY_EVENTS = st.fixed_dictionaries(
 NAMED_SETTINGS = files(st.dictionaries(st.sampled_from(["atm", "lint", "hooks", ""]) | TEXTS, AGY_EVENTS, max_size=3))
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=1_200 if LONG else 40)
 @given(NAMED_SETTINGS)
 def test_any_file_with_named_hooks_gets_back_what_it_was_and_keeps_those_of_others(text):
     def theirs(raw: str) -> list[Any]:

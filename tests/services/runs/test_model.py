@@ -10,7 +10,7 @@ from tests.services.runs.world import FOLDER, TEAM, World
 from atm.domain.merges.items import CONFLICT, MERGED, PENDING, STRATEGIES
 from atm.testing.runs import MemoryMergeWorker
 
-SEEDS = 1_000 if LONG else 60
+SEEDS = 1_000 if LONG else 24
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -27,7 +27,7 @@ def test_every_run_ends_with_one_claimant_for_each_task_and_nothing_left(block):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_whatever_happens_finished_work_is_on_the_target_or_kept_and_named(strategy):
     """G6. Agents lie and crash, two change one file, the loop and the merges are killed anywhere."""
-    for seed in range(SEEDS // 10):
+    for seed in range(100 if LONG else 4):
         world = World(seed, merge=strategy)
         world.run()
         check_one_claimant(world)

@@ -81,7 +81,6 @@ class World:
         self.moods: dict[str, str] = {}
         self.loop = RunLoop(self.desk, self.order)
         self.events: list[RunEvent] = self.loop.take_up()
-        self.claims: list[tuple[str, str, str]] = []
         self.loops = 1
 
     def _places(self) -> AgentWorkplaces:
@@ -106,7 +105,6 @@ class World:
             if record is not None and not record.is_over and self.table.began(record.pid):
                 self._act(record)
         self._people()
-        self._look_for_two_claimants()
         if self.dice.random() < self._kills:
             self._kill_in(self.dice.randrange(1, 20))
         try:
@@ -226,12 +224,6 @@ class World:
                     self._tried(lambda id=card.id: reviews.answer(self.boardroom, TEAM, HUMAN, id, "that one"))
 
     # What must hold.
-
-    def _look_for_two_claimants(self) -> None:
-        for card in self.boardroom.tasks.board(TEAM).sorted():
-            claim = (card.id, card.owner, card.claim_id)
-            if card.is_claimed and claim not in self.claims:
-                self.claims.append(claim)
 
     def finished(self) -> dict[str, list[str]]:
         """For each completed task, the events by which it was completed."""

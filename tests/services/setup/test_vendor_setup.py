@@ -6,9 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from tests.chaos import kills
 from tests.in_memory import in_memory
 
 from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
@@ -548,6 +551,21 @@ def test_an_owner_who_never_stops_writing_is_left_to_it(world):
     assert "written" in path.read_text()
 
 
+def killed_at_each_step(folder: Path, more_than: int = 10) -> Iterator[tuple[World, FaultyDisk]]:
+    """A world and its disk for a run to its end, then for one that is killed at each of its steps, which are many."""
+    counted = FaultyDisk(QuickDisk())
+    for name, disk in chain([("whole", counted)], _disks_that_kill(counted)):
+        (folder / name).mkdir()
+        yield World(folder / name), disk
+        assert disk.dead is (disk is not counted), f"{name}: not the steps that were counted"
+        assert len(counted.steps) > more_than
+
+
+def _disks_that_kill(counted: FaultyDisk) -> Iterator[tuple[str, FaultyDisk]]:
+    for step in kills(counted.steps):
+        yield str(step), FaultyDisk(QuickDisk(), stop_at=step)
+
+
 @pytest.mark.parametrize("remove", [False, True])
 @pytest.mark.parametrize(
     ("vendor", "name", "start"),
@@ -562,9 +580,7 @@ def test_an_owner_who_never_stops_writing_is_left_to_it(world):
 def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes(
     tmp_path, vendor, name, start, remove
 ):
-    for step in range(500):
-        (tmp_path / str(step)).mkdir()
-        world = World(tmp_path / str(step))
+    for world, disk in killed_at_each_step(tmp_path):
         if start is not None:
             world.write(name, start)
         untouched = world.everything()
@@ -572,50 +588,32 @@ def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_
             world.init(vendor)
         path = world.home / name
         old = path.read_bytes() if path.exists() else None
-        disk = FaultyDisk(QuickDisk(), stop_at=step)
         world.use(disk)
-        try:
+        with suppress(Crash):
             world.init(vendor, remove=remove)
-            was_killed = False
-        except Crash:
-            was_killed = True
         world.use(QuickDisk())
         now = path.read_bytes() if path.exists() else None
         world.init(vendor, remove=remove)
-        if was_killed:
+        if disk.dead:
             assert now in (old, path.read_bytes() if path.exists() else None), disk.steps[-1]
         assert (world.missing(vendor) == []) is not remove
         world.init(vendor, remove=True)
         assert world.everything() == untouched, disk.steps[-1]
-        if not was_killed:
-            assert step > 10
-            return
-    raise AssertionError("it never ended")
 
 
 def test_a_kill_while_a_shared_folder_is_handed_on_costs_nothing(tmp_path):
-    for step in range(500):
-        (tmp_path / str(step)).mkdir()
-        world = World(tmp_path / str(step))
+    for world, disk in killed_at_each_step(tmp_path, more_than=5):
         untouched = world.everything()
         world.init("agy")
         world.init("gemini")
-        disk = FaultyDisk(QuickDisk(), stop_at=step)
         world.use(disk)
-        try:
+        with suppress(Crash):
             world.init("agy", remove=True)
-            was_killed = False
-        except Crash:
-            was_killed = True
         world.use(QuickDisk())
         assert world.missing("gemini") == []
         world.init("agy", remove=True)
         world.init("gemini", remove=True)
         assert world.everything() == untouched, disk.steps[-1]
-        if not was_killed:
-            assert step > 5
-            return
-    raise AssertionError("it never ended")
 
 
 def test_a_full_disk_changes_nothing_and_says_so(world):
@@ -850,30 +848,21 @@ def test_what_claude_code_writes_into_its_file_meanwhile_is_kept(world):
 @pytest.mark.parametrize("remove", [False, True])
 @pytest.mark.parametrize("start", [None, "", THEIRS["gemini"].replace("// theme", "")[:-4] + "\n}\n"])
 def test_a_kill_while_hooks_and_server_are_entered_together_leaves_both_or_none(tmp_path, start, remove):
-    for step in range(500):
-        (tmp_path / str(step)).mkdir()
-        world = World(tmp_path / str(step))
+    for world, disk in killed_at_each_step(tmp_path):
         if start is not None:
             world.write(".gemini/settings.json", start)
         untouched = world.everything()
         if remove:
             world.init("gemini")
-        world.use(FaultyDisk(QuickDisk(), stop_at=step))
-        try:
+        world.use(disk)
+        with suppress(Crash):
             world.init("gemini", remove=remove)
-            was_killed = False
-        except Crash:
-            was_killed = True
         world.use(QuickDisk())
         has = [world.missing("gemini", kinds=kinds) == [] for kinds in ((SERVER,), WITHOUT_SERVER)]
         assert has[0] is has[1]
         world.init("gemini", remove=remove)
         world.init("gemini", remove=True)
         assert world.everything() == untouched
-        if not was_killed:
-            assert step > 10
-            return
-    raise AssertionError("it never ended")
 
 
 def test_without_what_it_takes_to_serve_the_machine_says_so(world, monkeypatch):
