@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from tests.conftest import UNHURRIED, Atm
 from tests.teamd.conftest import keep_bytecode
+from tests.teamd.forked import Process, start
 
 from atm.domain.team.team import Member
 from atm.formats.daemon.control_line import BadLine
@@ -231,18 +232,17 @@ class House:
         }
         self.layout = find_layout({"ATM_HOME": str(self.atm.home)})
         self.room = build_room(self.layout)
-        self.daemons: list[subprocess.Popen[bytes]] = []
+        self.daemons: list[Process] = []
         self._has_panes = False
         self._addresses: set[str] = set()
         (folder / "bin/hook.sh").write_text(HOOK.format(python=shlex.quote(sys.executable)))
 
     # The daemon.
 
-    def start_daemon(self, *, wait: bool = True, **environment: str) -> subprocess.Popen[bytes]:
+    def start_daemon(self, *, wait: bool = True, **environment: str) -> Process:
         with open(self.folder / "said.txt", "ab") as said:
-            process = subprocess.Popen(
+            process = start(
                 self.atm.command("daemon", "run"),
-                stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
                 env={**self.atm.environment, **environment},

@@ -24,6 +24,7 @@ import pytest
 from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, children_of, kill, until
 from tests.optional import needs
 from tests.proving import proves
+from tests.teamd.forked import start
 
 from atm.formats.mail.journal import MESSAGE, Line
 from atm.services.mail.mailroom import find_recipient
@@ -68,18 +69,19 @@ class Racer:
         with tempfile.TemporaryFile() as said:  # no pipe: whoever does not read it may have ended before we write
             said.write(json.dumps(stdin).encode())
             said.seek(0)
-            self._process = subprocess.Popen(
+            self._process = start(
                 stage.atm.command(*words),
                 stdin=said,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
                 env=environment,
                 cwd=stage.atm.folder,
             )
 
     def saw(self) -> list[str]:
-        out, _ = self._process.communicate(timeout=120)
-        assert self._process.returncode == 0
+        assert self._process.stdout is not None
+        with self._process.stdout:
+            out = self._process.stdout.read()
+        assert self._process.wait(120) == 0
         said = json.loads(out or b"{}")  # a summary says the same once more
         texts = [message["text"] for message in said.get("messages", [])] or [out.decode()]
         return [word for text in texts for word in LETTER.findall(text)]

@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 from tests.conftest import UNHURRIED, Atm
-from tests.teamd.conftest import BRISK, DaemonProcess, SharedDaemon, daemon, house, house_for_many, team_in
+from tests.teamd.conftest import DaemonProcess, SharedDaemon, daemon, house_for_many, team_in
+from tests.teamd.conftest import house as plain_house
+from tests.teamd.forked import BRISK, SDK, Process, start
 
 from atm.domain.errors import NoSuchMessage
 from atm.ui.mcp.caller import Caller
@@ -27,9 +29,16 @@ from atm.ui.mcp.offer import Offer
 from atm.ui.mcp.schema import choice, gives, listed, takes, text, whole
 from atm.ui.mcp.tool import BOSSES, EVERYBODY, Tool
 
-__all__ = ["daemon", "house"]
+__all__ = ["daemon", "plain_house"]
 
 SECONDS = 120.0
+
+
+@pytest.fixture
+def house(plain_house: DaemonProcess) -> DaemonProcess:
+    """As everywhere; its daemon has loaded already what the first client makes it load."""
+    plain_house.loaded = SDK
+    return plain_house
 
 
 @pytest.fixture
@@ -169,7 +178,7 @@ INITIALIZE = {
 class Spoken:
     """A process that speaks lines of JSON."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
         self._ids = iter(range(1, 10_000))
         self.notices: list[dict[str, Any]] = []
@@ -218,21 +227,22 @@ class Spoken:
 @pytest.fixture
 def speak() -> Iterator[Callable[..., Spoken]]:
     """Start `atm mcp` with some words in a house; all of them are ended with the test."""
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[Process] = []
 
-    def start(house: DaemonProcess, *words: str, env: dict[str, str] | None = None) -> Spoken:
-        process = subprocess.Popen(
+    def speak_to(house: DaemonProcess, *words: str, env: dict[str, str] | None = None) -> Spoken:
+        process = start(
             house.atm.command("mcp", *words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**house.atm.environment, **(env or {})},
             cwd=house.atm.folder,
+            loaded=SDK,
         )
         started.append(process)
         return Spoken(process)
 
-    yield start
+    yield speak_to
     for process in started:
         process.kill()
         process.wait(60)
@@ -250,6 +260,7 @@ def speak() -> Iterator[Callable[..., Spoken]]:
 @pytest.fixture(scope="session")
 def _unhurried_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     with house_for_many(tmp_path_factory.mktemp("m"), PYTHONPATH=str(UNHURRIED)) as made:
+        made.fresh = True
         yield made.start_and_settle()
 
 

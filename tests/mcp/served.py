@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.conftest import Atm
 from tests.mcp.conftest import INITIALIZE
 from tests.teamd.conftest import AtmOfTeam, DaemonProcess, is_deleted
+from tests.teamd.forked import SDK, Process, start
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
@@ -41,13 +42,13 @@ class Served:
         self._errors = Path(house.atm.folder) / "errors.txt"
         self._former = 0
         with open(self._errors, "ab") as errors:
-            self.process = subprocess.Popen(
+            self.process: Process = start(
                 command or house.atm.command("mcp", "--http", "--port", "0", "--json"),
-                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env={**house.atm.environment, "ATM_DAEMON_AUTOSTART": "0", **environment},
                 cwd=house.atm.folder,
+                loaded=SDK,
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
 from tests.mcp.served import Served, hello
-from tests.teamd.conftest import BRISK
+from tests.teamd.forked import BRISK
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send

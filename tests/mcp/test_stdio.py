@@ -17,7 +17,7 @@ from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
 from tests.mcp.starting import Starting
 from tests.proving import proves
-from tests.teamd.conftest import BRISK
+from tests.teamd.forked import BRISK, stop_and_wait
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -386,8 +386,7 @@ def test_mail_that_a_dead_agent_never_saw_is_given_back(shared, speak):
         send(shared.room, shared.team, "ann", Draft(sender="bob", text=f"letter {number} " + "x" * 3000))
     agents = [speak(shared, "--as", "ann")]
     agents[0].shake_hands()
-    agents[0].process.send_signal(signal.SIGSTOP)
-    os.waitpid(agents[0].process.pid, os.WUNTRACED)  # it has stopped
+    stop_and_wait(agents[0].process)
     agents[0].begin("tools/call", name="mail_read", arguments={"limit": 20})
     agents[0].process.send_signal(signal.SIGKILL)
     agents[0].process.wait(60)

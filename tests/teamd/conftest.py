@@ -30,6 +30,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Atm
+from tests.teamd.forked import BRISK, Process, start, stop_and_wait
 
 from atm.domain.team.team import Member
 from atm.formats.daemon.control_line import Request, encode_request
@@ -42,8 +43,6 @@ from atm.wiring.mail import build_room
 
 PROC = Path("/proc")
 SOURCE = Path(__file__).parents[2] / "src/atm"
-BRISK = str(Path(__file__).parent / "brisk")
-"""On the PYTHONPATH of a process, this lets `atm` there wait for a shorter time (see `sitecustomize.py` in it)."""
 Line = socket.socket
 PATIENCE = 120.0
 ANSWER_SECONDS = 45.0
@@ -137,11 +136,16 @@ class Events:
 class DaemonProcess:
     """`atm daemon run`, and everything that a test wants to know about it."""
 
+    fresh = False
+    """Is Python started for it, as users do it? Else it is forked (`tests/teamd/forked.py`)."""
+    loaded: tuple[str, ...] = ()
+    """What a forked one has loaded already."""
+
     def __init__(self, atm: Any, layout: Any) -> None:
         self.atm = atm
         self.layout = layout
         self.folder = Path(layout.daemon)
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Process] = []
         self._lines: list[Events] = []
         self._sockets: set[str] = set()
 
@@ -160,22 +164,30 @@ class DaemonProcess:
         self.until(lambda: all(loop["runs"] for loop in self.status()["loops"]))
         return self
 
-    def spawn(self, *, env: dict[str, str] | None = None, before: list[str] | None = None) -> subprocess.Popen[bytes]:
+    def spawn(self, *, env: dict[str, str] | None = None, before: list[str] | None = None) -> Process:
         """Start it, `before` being a command that runs it, and wait for nothing. What it says goes to a file."""
+        environment = {**self.atm.environment, **(env or {})}
+        command = [*(before or []), *self.atm.command("daemon", "run")]
         with open(self.atm.folder / "said.txt", "ab") as said:
-            process = subprocess.Popen(
-                [*(before or []), *self.atm.command("daemon", "run")],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                env={**self.atm.environment, **(env or {})},
-                cwd=self.atm.folder,
-            )
+            process: Process
+            if self.fresh:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    env=environment,
+                    cwd=self.atm.folder,
+                )
+            else:
+                process = start(
+                    command, stdout=said, stderr=said, env=environment, cwd=self.atm.folder, loaded=self.loaded
+                )
         self._processes.append(process)
         return process
 
     @property
-    def process(self) -> subprocess.Popen[bytes]:
+    def process(self) -> Process:
         """The one that was started here last."""
         return self._processes[-1]
 
@@ -198,8 +210,7 @@ class DaemonProcess:
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Nothing of it moves meanwhile, wherever it was."""
-        self.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # its last thread has stopped too
+        stop_and_wait(self.process)
         try:
             yield
         finally:
@@ -233,7 +244,8 @@ class DaemonProcess:
     @property
     def processes(self) -> list[int]:
         """Every process that works in this sandbox, whoever started it."""
-        return processes_of(self.atm.home)
+        ours = [process.pid for process in self._processes if process.poll() is None]
+        return [*ours, *(pid for pid in processes_of(self.atm.home) if pid not in ours)]
 
     # Asking.
 
@@ -430,6 +442,7 @@ def team_in(house: DaemonProcess, folder: Path) -> Iterator[SharedDaemon]:
 @pytest.fixture(scope="session")
 def _house_for_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     with house_for_many(tmp_path_factory.mktemp("d")) as made:
+        made.fresh = True
         yield made.start_and_settle()
 
 

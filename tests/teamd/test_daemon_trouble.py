@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 from tests.optional import needs
 from tests.proving import proves
-from tests.teamd.conftest import BRISK, house_for_many, is_deleted
+from tests.teamd.conftest import house_for_many, is_deleted
+from tests.teamd.forked import BRISK
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -26,6 +25,7 @@ import pytest
 from tests.conftest import UNHURRIED
 from tests.delivery.conftest import House, Stage, until
 from tests.mcp.conftest import Spoken
+from tests.teamd.forked import Process, start, stop_and_wait
 
 from atm import config
 from atm.domain.worksync.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER
@@ -67,7 +67,7 @@ class Crew(Stage):
 
     def __init__(self, house: House, team: str = "crew") -> None:
         self.spoken: list[Spoken] = []
-        self.followers: list[subprocess.Popen[bytes]] = []
+        self.followers: list[Process] = []
         super().__init__(house, team)
         self.add("ann")
         self._read_settings()
@@ -120,7 +120,7 @@ class Crew(Stage):
         return spoken
 
     def start_mcp(self, member: str) -> Spoken:
-        process = subprocess.Popen(
+        process = start(
             self.atm.command("mcp", "--team", self.team, "--as", member),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -133,11 +133,9 @@ class Crew(Stage):
 
     def follow(self, *words: str) -> Lines:
         """A command that goes on, and the lines that it prints."""
-        process = subprocess.Popen(
+        process = start(
             self.atm.command(*words),
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
             env={**self.atm.environment, "ATM_IDENTITY": "lena", "ATM_TEAM": self.team},
             cwd=self.atm.folder,
         )
@@ -238,8 +236,7 @@ class Crew(Stage):
     def one_moment(self) -> Iterator[None]:
         """For the daemon all this happens at once, however slowly it is typed: it stands still meanwhile."""
         daemon = self.house.daemons[-1]
-        daemon.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, daemon.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        stop_and_wait(daemon)
         try:
             yield
         finally:
@@ -307,7 +304,7 @@ class Crew(Stage):
 class Lines:
     """What a program says, line by line, as it says it."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
         self.all: list[Any] = []
         threading.Thread(target=self._listen, daemon=True).start()
