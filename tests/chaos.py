@@ -75,6 +75,8 @@ SPARSE = {
     "test_killed_once_more_at_any_step_while_finishing_what_a_killed_process_began": 2,
     "test_one_that_is_half_gone_can_be_removed_and_what_was_in_it_is_saved": 3,
     "test_or_made_anew": 3,
+    "test_a_daemon_brings_back_what_a_rival_drops_of_its_own_without_any_command": 2,
+    "test_the_command_after_a_kill_beside_a_rival_is_not_slow": 2,
 }
 """Dear tests of which every so manieth case is tried in every run, and all of them in `make chaos`."""
 

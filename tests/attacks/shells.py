@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tests.conftest import Atm
@@ -22,23 +23,44 @@ def shell(
     crew: Atm, member: str, script: str, *, team: str = "crew", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a script, in which `atm` is the program, in a shell that is that member's recorded process."""
-    beat = f"atm tasks beat --team {team} --as {member} --pid $$ >/dev/null || exit 97"
-    return program(crew, "sh", f"{beat}\n{script}", env)
+
+    def record(pid: int) -> None:
+        crew("tasks", "beat", "--team", team, "--as", member, "--pid", str(pid), env=env)
+
+    return program(crew, "sh", script, env, record)
 
 
-def program(crew: Atm, name: str, script: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a script, in which `atm` is the program, in a process that bears a name, as an agent's would."""
+def program(
+    crew: Atm,
+    name: str,
+    script: str,
+    env: dict[str, str] | None = None,
+    before: Callable[[int], object] = lambda _: None,
+) -> subprocess.CompletedProcess[str]:
+    """
+    Run a script, in which `atm` is the program, in a process that bears a name, as an agent's would.
+
+    It waits until what comes `before` is done; that is told its number.
+    """
     atm = f'atm() {{ {shlex.quote(sys.executable)} -m atm "$@"; }}'
-    return subprocess.run(
-        [name, "-c", f"{atm}\n" + script.replace("sh -c '", f"sh -c '{atm}; ")],
+    whole = f"read go; exec </dev/null\n{atm}\n" + script.replace("sh -c '", f"sh -c '{atm}; ")
+    with subprocess.Popen(
+        [name, "-c", whole],
         executable="/bin/sh",
         env={**crew.environment, **(env or {})},
         cwd=crew.folder,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
-    )
+    ) as process:
+        try:
+            before(process.pid)
+            out, err = process.communicate("go\n", timeout=120)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any
 
 import pytest
@@ -42,6 +41,11 @@ def row(n: int, size: int = MEGABYTE, **more: Any) -> dict[str, Any]:
     return {**said, "msg_id": f"id-{n}", "type": "message", "read": False, **more}
 
 
+def too_large() -> list[dict[str, Any]]:
+    """A little more than the 32 MB that are looked at."""
+    return [row(n, 4 * MEGABYTE) for n in range(9)]
+
+
 def write(crew, rows, spelling: str = "ours") -> None:
     """What another program leaves in bob's inbox."""
     if spelling == "ours":
@@ -52,21 +56,14 @@ def write(crew, rows, spelling: str = "ours") -> None:
 
 
 def hook(crew, event: str = "PostToolUse", *, hurried: bool = False) -> str:
-    """What the program says, as vendors run it. Its three seconds are its own only where they are the subject."""
+    """What the program says. Its three seconds are its own only where they are the subject."""
     patience = {} if hurried else {"PYTHONPATH": str(UNHURRIED)}
-    done = subprocess.run(
-        crew.command("hook", "claude", event),
-        input=json.dumps({"session_id": "s-1", "hook_event_name": event}).encode(),
-        capture_output=True,
-        env={**crew.environment, **BOB, **patience},
-        cwd=crew.folder,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    if not done.stdout:
+    call = json.dumps({"session_id": "s-1", "hook_event_name": event})
+    done = crew("hook", "claude", event, stdin=call, env={**BOB, **patience}, timeout=60)
+    assert done.err == ""
+    if not done.out:
         return ""
-    said = json.loads(done.stdout)
+    said = done.json
     return str(said.get("reason") or said["hookSpecificOutput"]["additionalContext"])
 
 
@@ -270,9 +267,9 @@ def test_urgent_mail_comes_before_a_flood_of_urgent_mail_of_others_if_it_is_a_pe
 
 @pytest.mark.parametrize("spelling", ["ours", "indented", "one line"])
 def test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_once(crew, spelling):
-    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)], spelling)
+    write(crew, too_large(), spelling)
     said = hook(crew)
-    assert f"{TOO_LARGE}: 48 MB" in said
+    assert f"{TOO_LARGE}: 36 MB" in said
     assert "`atm read`" in said
     assert "inbox too large" in log(crew)
     assert crew("send", "bob", "stop", "--urgent", "--json").json["outcome"] == "success"
@@ -285,7 +282,7 @@ def test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_onc
 
 
 def test_a_session_begins_with_its_briefing_and_the_line_however_large_the_inbox(crew):
-    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    write(crew, too_large())
     said = hook(crew, "SessionStart")
     assert "you are bob in team crew" in said
     assert TOO_LARGE in said
@@ -293,7 +290,7 @@ def test_a_session_begins_with_its_briefing_and_the_line_however_large_the_inbox
 
 
 def test_an_inbox_that_is_too_large_keeps_nobody_from_stopping_but_urgent_mail_in_it_does(crew):
-    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    write(crew, too_large())
     assert hook(crew, "Stop") == ""
     crew("send", "bob", "stop", "--urgent")
     assert "[URGENT] stop" in hook(crew, "Stop")
@@ -301,10 +298,10 @@ def test_an_inbox_that_is_too_large_keeps_nobody_from_stopping_but_urgent_mail_i
 
 
 def test_whoever_reads_gets_what_a_hook_did_not_show_and_not_what_it_did(crew):
-    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    write(crew, too_large())
     crew("send", "bob", "stop", "--urgent")
     hook(crew)
-    assert read_numbers(crew) == list(range(12))
+    assert read_numbers(crew) == list(range(9))
     assert TOO_LARGE in hook(crew), "it is still as large"
     crew("cleanup", "--yes")
     assert hook(crew) == ""

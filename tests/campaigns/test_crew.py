@@ -9,9 +9,9 @@ from tests.proving import proves
 from atm.formats.board.task_history import Past
 from atm.ui.demo import board_run as run
 from atm.ui.demo.board_proof import prove
-from atm.ui.demo.board_run import Crew
+from atm.ui.demo.board_run import Crew, DemoReport
 
-TASKS = 200 if LONG else 40
+TASKS = 200 if LONG else 16
 
 pytestmark = pytest.mark.campaign
 
@@ -28,12 +28,20 @@ pytestmark = pytest.mark.campaign
 def test_ten_processes_finish_all_tasks_once_each_and_in_order_while_they_are_killed(monkeypatch, seed):
     monkeypatch.setattr(run, "LONGEST", 900.0)
     crew = Crew(tasks=TASKS, workers=10, seed=seed)
-    report = crew.work(lambda *_: None)
+    if not LONG:
+        crew._environment["PYTHONPYCACHEPREFIX"] = ""  # what is compiled already, else ten processes compile it at once
+
+    def kill_one_in_time(_gone: float, counts: dict[str, int], told: DemoReport) -> None:
+        """A fast machine could be done before the crew kills the first by itself."""
+        if counts.get("completed") and not told.kills:
+            crew._kill_one()
+
+    report = crew.work(kill_one_in_time)
     assert report.proof.violations == [], f"sandbox kept at {crew.sandbox}"
     assert report.states == {"completed": TASKS}, f"sandbox kept at {crew.sandbox}"
     assert (report.proof.created, report.proof.completed) == (TASKS, TASKS)
     assert report.proof.claims - report.proof.taken_back == TASKS
-    assert report.kills >= TASKS // 40
+    assert report.kills >= max(1, TASKS // 40)
     crew.remove()
 
 

@@ -14,14 +14,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
-from tests.chaos import LONG
+from tests.chaos import LONG, LOOKING, kills
 from tests.in_memory import in_memory
 
 from atm.system.board import board_scan
@@ -124,6 +124,15 @@ class Left:
                     content = file.read()
             name = ACCIDENTAL.sub(b"#", os.fsencode(entry.path))
             yield name, entry.stat(follow_symlinks=False).st_mode, ACCIDENTAL.sub(b"#", content)
+
+
+def silent_kills(steps: Sequence[str]) -> list[int]:
+    """
+    Of `kills`, those of a process that tells nobody anything: right before each change, and after the last. What it
+    leaves right after a change is what it leaves right before the next.
+    """
+    tried = kills(steps)
+    return [step for step in tried if LONG or step == tried[-1] or steps[step] not in LOOKING]
 
 
 class ClosingDisk(FaultyDisk):

@@ -132,11 +132,11 @@ class Mortal:
             assert self._process.wait(60) == 0
             self._process = None
 
-    def until(self, condition: Callable[[], object], seconds: float = 90.0) -> None:
+    def until(self, condition: Callable[[], object], seconds: float = 90.0, nap: float = 0.02) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, f"it did not come true; {self.said}"
-            time.sleep(0.002)
+            time.sleep(nap)
 
     @property
     def said(self) -> str:
@@ -247,9 +247,7 @@ class Mortal:
 
 
 @pytest.fixture
-def mortal(atm: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
-    del atm.environment["PYTHONDONTWRITEBYTECODE"]
-    atm.environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp() / "bytecode")
+def mortal(atm: Any) -> Iterator[Mortal]:
     atm.environment["PYTHONPATH"] = str(UNHURRIED)  # one that is busy refuses to answer after half a second
     made = Mortal(atm)
     yield made
@@ -298,7 +296,7 @@ def test_killed_at_any_moment_of_a_storm_it_loses_and_doubles_nothing(mortal, se
 
     def write_to(name: str) -> None:
         room = mortal.a_room()
-        for number in range(67 if LONG else 25):
+        for number in range(67 if LONG else 20):
             sent[name].append(mortal.write(name, f"{number}", room))
             crowd.done.wait(0.05)  # so that the storm lasts for several daemons
 
@@ -376,7 +374,7 @@ def watch_and_kill(mortal: Mortal, step: Callable[[], object], is_over: Callable
     """Start it and kill it the moment that a step can be seen, until there is nothing left to be seen."""
     for _ in range(TIMES):
         mortal.start()
-        mortal.until(lambda: mortal.is_up() or is_over())
+        mortal.until(lambda: mortal.is_up() or is_over(), nap=0.002)
         end = time.monotonic() + 60
         while not step() and not is_over() and time.monotonic() < end:
             pass  # a step takes microseconds: whoever naps misses it
@@ -401,7 +399,7 @@ def test_killed_at_a_step_of_putting_rows_back_it_puts_each_back_once(mortal, st
     sent = [mortal.write("ann", f"{number}") for number in range(30)]
     mortal.inbox("ann").write_text("[]")
     # Whoever is killed as soon as he has his seat never comes to an end: then once is enough.
-    for _ in range(1 if step == "first" else 4):
+    for _ in range(1 if step == "first" else 4 if LONG else 2):
         watch_and_kill(mortal, steps(mortal)[step], lambda: len(mortal.ids("ann")) == 30)
         mortal.inbox("ann").write_text("[]")
     mortal.settle(lambda: len(mortal.ids("ann")) >= len(sent))

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.chaos import ROUNDS, kills, refusals
-from tests.crash.conftest import Left
+from tests.chaos import ROUNDS, refusals
+from tests.crash.conftest import Left, silent_kills
 
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.team.team import Member
@@ -166,7 +166,7 @@ def test_killed_at_any_step_everybody_is_told_once(first, tmp_path, stage, part)
     prepare, minutes = STAGES[stage]
     steps = steps_of(prepare(first, tmp_path / "count"), minutes)
     ready, left = prepare(first, tmp_path / "ready"), Left()
-    for step in kills(steps)[part::2]:
+    for step in silent_kills(steps)[part::2]:
         home = copy_of(ready, tmp_path / "home")
         with pytest.raises(Crash):
             Watch(home, minutes, FaultyDisk(QuickDisk(), stop_at=step)).look()

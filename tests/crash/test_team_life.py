@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.chaos import ROUNDS, kills, refusals
-from tests.crash.conftest import ClosingDisk, Left
+from tests.chaos import ROUNDS, refusals
+from tests.crash.conftest import ClosingDisk, Left, silent_kills
 from tests.proving import proves
 
 from atm.domain.errors import AtmError, TeamCompleted
@@ -82,7 +82,7 @@ def every_kill(tmp_path: Path, prepare: Callable[[Path], object], act: Act, chec
     counted, left = FaultyDisk(QuickDisk()), Left()
     act(a_room(home := copied(tmp_path), counted))
     check(home, "not killed")
-    for step in kills(counted.steps):
+    for step in silent_kills(counted.steps):
         home = copied(tmp_path)
         with pytest.raises(Crash):
             act(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chaos import ROUNDS, kills, refusals
-from tests.crash.conftest import Left
+from tests.chaos import ROUNDS, refusals
+from tests.crash.conftest import Left, silent_kills
 from tests.proving import proves
 
 from atm.domain.errors import AtmError
@@ -316,13 +316,13 @@ def test_each_verb_takes_a_bounded_number_of_steps(ready, tmp_path, verb):
 @pytest.mark.parametrize("verb", VERBS)
 def test_killed_at_any_step_there_is_one_nudge_and_no_lost_report(ready, tmp_path, verb):
     steps, killed, left = steps_of(copy_of(ready(verb), tmp_path / "count"), verb), 0, Left()
-    for step in kills(steps):
+    for step in silent_kills(steps):
         home = copy_of(ready(verb), tmp_path / "home")
         killed += is_killed(home, verb, step)
         if left.is_new(home):
             check_settles(home, verb, None, f"{verb} killed at step {step} ({steps[step]})")
         shutil.rmtree(home)
-    assert killed >= len(kills(steps)) - 6
+    assert killed >= len(silent_kills(steps)) - 6
 
 
 def is_killed(home: Path, verb: str, step: int) -> bool:

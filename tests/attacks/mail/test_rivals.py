@@ -23,7 +23,7 @@ pytestmark = pytest.mark.hurried  # the bounds are the subject
 LONGEST = 30.0
 """Seconds for a whole command: the deadline of five, the start of Python, and a busy machine."""
 
-MANNERS = pytest.mark.parametrize("manner", ["rename", "place"])
+MANNERS = ["rename", "place"]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_sends_beside_a_rival_end_in_time_and_neither_loses_a_row(crew, log, man
     assert len(log.read_text().split()) > 3
 
 
-@MANNERS
+@pytest.mark.parametrize("manner", MANNERS)
 def test_the_command_after_a_kill_beside_a_rival_is_not_slow(crew, log, manner):
     inbox = crew.inbox("bob")
     fill(inbox, 200_000)
@@ -101,7 +101,7 @@ def daemon_of(crew: Atm) -> Iterator[None]:
         process.wait(timeout=60)
 
 
-@MANNERS
+@pytest.mark.parametrize("manner", ["place", "rename"])
 def test_a_daemon_brings_back_what_a_rival_drops_of_its_own_without_any_command(crew, log, manner, eventually):
     inbox = crew.inbox("bob")
 

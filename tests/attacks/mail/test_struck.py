@@ -8,13 +8,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.attacks.mail.struck import SIGNALS, Striker, Struck
-from tests.chaos import LONG
+from tests.chaos import LONG, kills
 from tests.crash.conftest import made_by
 from tests.in_memory import in_memory
 
@@ -97,8 +97,15 @@ def every_strike(
     stride: int = 1,
     first: int = 0,
 ) -> Iterator[tuple[str, int, Struck, Path]]:
-    """What is left after a signal at some or all steps of a command, the signals in turn; until no step is left."""
-    for turn, step in enumerate(count(first, stride)):
+    """
+    What is left after a signal at some or all steps of a command, the signals in turn; until no step is left.
+
+    Without a stride that is right before and right after each change; see `kills`.
+    """
+    with made_by(prepare, tmp_path) as home:
+        told = kills(strike(words, home, -1, 0, stdin=stdin).steps) if stride == 1 and not LONG else []
+    every = chain([step for step in told if step >= first], count(told[-1] + 1 if told else first, stride))
+    for turn, step in enumerate(every):
         number = numbers[turn % len(numbers)]
         with made_by(prepare, tmp_path) as home:
             left = strike(words, home, step, number, stdin=stdin)
