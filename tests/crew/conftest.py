@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 from tests.conftest import Atm, Result
+from tests.crew.repositories import copy_of, git
 
 from atm.domain.crew.marks import RunningProcess, read_mark
 from atm.formats.files.layout import Layout
+from atm.services.roster.members import create_team
 from atm.system.crew.agent_files import AgentFiles
 from atm.system.crew.process_table import RealProcessTable
 from atm.system.files.disk import RealDisk
 from atm.wiring.files import build_locks
+from atm.wiring.mail import build_room
 
 
 class Crew:
@@ -78,14 +81,18 @@ class Crew:
 NOTHING: dict[str, list[str]] = {"processes": [], "worktrees": [], "slots": []}
 
 
+def one_commit(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("one\n")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "-m", "first")
+
+
 @pytest.fixture
 def crew(atm: Atm, layout: Layout, eventually: Callable[..., None]) -> Iterator[Crew]:
     made = Crew(atm, layout, eventually)
-    made.git("init", "-q", "-b", "main")
-    (made.folder / "a.txt").write_text("one\n")
-    made.git("add", ".")
-    made.git("commit", "-q", "-m", "first")
-    made("teams", "create", "crew")
+    copy_of(one_commit, made.folder)
+    create_team(build_room(layout), "crew")
     yield made
     for one in made.running():
         try:

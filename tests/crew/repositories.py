@@ -6,6 +6,9 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,9 +41,47 @@ def alone(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
 
+def copy_of(make: Callable[[Path], object], folder: Path) -> Path:
+    """
+    A repository as `make` makes it. Git makes it once for all tests of this runner; nothing in it says where it lies.
+    """
+    folders, files = _made_by(make)
+    for name in folders:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for name, (mode, data) in files.items():
+        number = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(number, "wb") as file:
+            file.write(data)
+    git(folder, "update-index", "-q", "--refresh")  # it has the times of the files in it
+    return folder
+
+
+@cache
+def _made_by(make: Callable[[Path], object]) -> tuple[list[str], dict[str, tuple[int, bytes]]]:
+    """Its folders, and its files with their modes; without git's samples of hooks."""
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        alone(patch, Path(place))
+        root = Path(place) / "r"
+        root.mkdir()
+        make(root)
+        paths = [path for path in root.rglob("*") if path.suffix != ".sample"]
+        folders = [str(path.relative_to(root)) for path in paths if path.is_dir()]
+        files = {
+            str(path.relative_to(root)): (path.stat().st_mode, path.read_bytes()) for path in paths if path.is_file()
+        }
+    return ["", *folders], files
+
+
 def new_repository(folder: Path, *words: str) -> Path:
     """Two files, one of them in a folder, and an ignored one; two commits."""
-    folder.mkdir(parents=True)
+    if words:
+        folder.mkdir(parents=True)
+        _begin(folder, *words)
+        return folder
+    return copy_of(_begin, folder)
+
+
+def _begin(folder: Path, *words: str) -> None:
     git(folder, "init", "-q", *words)
     (folder / "a.txt").write_text("one\n")
     (folder / "src").mkdir()
@@ -50,7 +91,6 @@ def new_repository(folder: Path, *words: str) -> Path:
     git(folder, "commit", "-q", "-m", "first")
     (folder / "a.txt").write_text("one and a half\n")
     git(folder, "commit", "-q", "-a", "-m", "second")
-    return folder
 
 
 class Users:
@@ -61,15 +101,19 @@ class Users:
 
     def look(self) -> dict[str, str]:
         seen = {str(path.relative_to(self.folder)): _digest(path) for path in self._paths()}
-        branches = git(self.folder, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags")
+        branches = git(
+            self.folder, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", "refs/stash"
+        )
         seen["refs"] = "\n".join(line for line in branches.split("\n") if "refs/heads/atm/" not in line)
-        seen["stash"] = git(self.folder, "stash", "list", check=False)
         seen["status"] = git(self.folder, "--no-optional-locks", "status", "--porcelain", "--ignored", check=False)
         return seen
 
     def _paths(self) -> list[Path]:
         own = [path for path in self.folder.rglob("*") if ".git" not in path.relative_to(self.folder).parts]
-        inner = [self.folder / ".git" / name for name in ("HEAD", "index", "config", "info/exclude", "MERGE_HEAD")]
+        inner = [
+            self.folder / ".git" / name
+            for name in ("HEAD", "index", "config", "info/exclude", "MERGE_HEAD", "logs/refs/stash")
+        ]
         return sorted(path for path in (*own, *inner) if path.is_symlink() or path.is_file())
 
 

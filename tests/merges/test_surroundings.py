@@ -222,7 +222,8 @@ def test_what_is_no_name_of_a_branch_is_no_target(open_shop: OpenShop, name: str
     assert shop.users() == before
 
 
-MANY = 200 if LONG else 50
+MANY = 200 if LONG else 20
+"""More than are tried at once, and some that wait."""
 
 
 @pytest.mark.campaign

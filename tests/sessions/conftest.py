@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from tests.conftest import Atm, Result
 from tests.crew.conftest import Crew
+from tests.crew.repositories import copy_of, git
 from tests.teamd.conftest import DaemonProcess, keep_bytecode
 
 from atm.domain.team.team import Member
@@ -40,6 +41,15 @@ BRISK = {"checkpoint_seconds": 0.2, "git_seconds": 0.2}
 """`[sessions]` for a daemon that looks often."""
 
 
+def lenas_own(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    for key, value in {"user.name": "Lena", "user.email": "lena@example.org"}.items():
+        git(folder, "config", key, value)
+    (folder / "a.txt").write_text("one\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+
+
 class Stage(Crew):
     """`atm` in a repository of a team `crew`: lena leads it; ann, bob and cat work."""
 
@@ -54,12 +64,7 @@ class Stage(Crew):
         self.locks = build_locks(layout)
         self.started: list[subprocess.Popen[bytes]] = []
         atm.environment |= {"ATM_DAEMON_AUTOSTART": "0", "GIT_CONFIG_NOSYSTEM": "1"}
-        self.git("init", "-q", "-b", "main")
-        for key, value in {"user.name": "Lena", "user.email": "lena@example.org"}.items():
-            self.git("config", key, value)
-        (self.folder / "a.txt").write_text("one\n")
-        self.git("add", ".")
-        self.git("commit", "-q", "-m", "first")
+        copy_of(lenas_own, self.folder)
 
     def make_team(self, name: str = "crew", *members: str) -> None:
         create_team(self.room, name, lead=LEAD)

@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.guest_atm import at_most, own_streams, own_surroundings, written_to
 
-from atm.testing.scripted_agent import BLOCKS, VENDORS, Keys
+from atm.testing.scripted_agent import BLOCKS, VENDORS, Keys, main
 
-STUB = """
-import json, os, sys
-folder = os.path.dirname(os.path.abspath(__file__))
-said = sys.stdin.buffer.read()
-with open(os.path.join(folder, "calls.jsonl"), "ab") as file:
-    file.write(json.dumps({"words": sys.argv[1:], "payload": json.loads(said)}).encode() + b"\\n")
-try:
-    with open(os.path.join(folder, sys.argv[3] + ".answers")) as file:
-        first, *rest = file.read().split("\\n")
-    with open(os.path.join(folder, sys.argv[3] + ".answers"), "w") as file:
-        file.write("\\n".join(rest))
-except OSError:
-    first = ""
-if first.startswith("exit "):
-    sys.stderr.write("because")
-    sys.exit(int(first[5:]))
-sys.stdout.write(first)
+STUB = r"""
+folder=${0%/*}
+IFS= read -r said
+printf '{"words": ["%s", "%s", "%s"], "payload": %s}\n' "$1" "$2" "$3" "$said" >>"$folder/calls.jsonl"
+first=
+if [ -e "$folder/$3.answers" ]; then
+    { IFS= read -r first; rest=$(cat); } <"$folder/$3.answers"
+    printf '%s' "$rest" >"$folder/$3.answers"
+fi
+case $first in
+"exit "*)
+    printf because >&2
+    exit "${first#exit }"
+    ;;
+esac
+printf '%s' "$first"
 """
 
 
@@ -42,8 +42,8 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "seen.jsonl"
-        (folder / "stub.py").write_text(STUB)
-        self.hook = f"{sys.executable} -I -S {folder}/stub.py"
+        (folder / "stub.sh").write_text(STUB)
+        self.hook = f"sh {folder}/stub.sh"
 
     def answer(self, event: str, *answers: str) -> None:
         (self.folder / f"{event}.answers").write_text("\n".join(answers))
@@ -52,18 +52,14 @@ class Scene:
         basics = ["--vendor", vendor, "--session", "s-1", "--log", str(self.log), "--atm", self.hook]
         return [sys.executable, "-m", "atm.testing.scripted_agent", *basics, *options]
 
-    def run(self, vendor: str, *orders: object, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[bytes]:
+    def run(self, vendor: str, *orders: object, options: tuple[str, ...] = ()) -> None:
+        """As a guest of this process; those in a terminal have one of their own."""
         lines = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in orders)
-        done = subprocess.run(
-            self.words(vendor, "--headless", *options),
-            input=lines,
-            capture_output=True,
-            timeout=60,
-            check=False,
-            cwd=self.folder,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        return done
+        words = self.words(vendor, "--headless", *options)[3:]
+        with own_streams(lines) as (_, err), own_surroundings(os.environ, str(self.folder)), at_most(60):
+            code = main(words)
+            sys.stdout.flush()
+            assert (code, written_to(err)) == (0, b"")
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         path = self.folder / name

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -209,15 +210,14 @@ GARBAGE = [
 @pytest.mark.parametrize("data", GARBAGE, ids=lambda data: repr(data[:16]))
 @pytest.mark.parametrize("vendor", MOMENTS)
 def test_a_payload_of_garbage_is_no_error(crew, room, vendor, data):
-    done = raw(crew, vendor, MOMENTS[vendor][2], stdin=data)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = crew("hook", vendor, MOMENTS[vendor][2], stdin=data, env=ANN)
+    assert (done.out, done.err) == ("", "")
 
 
 @pytest.mark.parametrize("data", [data for data in GARBAGE if data], ids=lambda data: repr(data[:16]))
 def test_mail_is_not_given_to_whoever_cannot_be_told_from_a_subagent(crew, room, data):
     post(room, "one")
-    done = raw(crew, "claude", "PostToolUse", stdin=data)
-    assert (done.returncode, done.stdout) == (0, b"")
+    assert crew("hook", "claude", "PostToolUse", stdin=data, env=ANN).out == ""
     assert unread(room) == ["one"]
 
 
@@ -400,21 +400,19 @@ def test_mail_of_a_hook_that_was_killed_comes_with_read_too(crew, room):
     assert call(crew, "claude", "PostToolUse") == ""
 
 
+def hook_of_ann(crew):
+    return crew("hook", "claude", "PostToolUse", stdin=payload("claude", "PostToolUse"), env=ANN)
+
+
+def read_as_ann(crew, words):
+    return crew("read", *words, "--json", env=ANN)
+
+
 def test_of_hooks_at_the_same_moment_exactly_one_shows_a_message(crew, room):
     post(room, "the only one")
-    processes = [
-        subprocess.Popen(
-            crew.command("hook", "claude", "PostToolUse"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**crew.environment, **ANN},
-            cwd=crew.folder,
-        )
-        for _ in range(8)
-    ]
-    outs = [process.communicate(payload("claude", "PostToolUse").encode(), timeout=60)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 8
-    assert sum(b"the only one" in out for out in outs) == 1
+    with ThreadPoolExecutor(8) as pool:  # commands in threads are forked
+        hooks = [pool.submit(hook_of_ann, crew) for _ in range(8)]
+    assert sum("the only one" in hook.result().out for hook in hooks) == 1
 
 
 def test_an_inbox_of_ten_thousand_rows(crew, room, write_rows, foreign_row):
@@ -486,26 +484,14 @@ def test_twenty_hooks_and_twenty_readers_show_two_hundred_messages_once_each(cre
     sent = post(room, *(f"number {n}" for n in range(200)))
     shown: list[str] = []
     for _ in range(10):
-        hooks = [
-            subprocess.Popen(
-                crew.command("hook", "claude", "PostToolUse"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**crew.environment, **ANN},
-                cwd=crew.folder,
-            )
-            for _ in range(20)
-        ]
-        readers = [crew.start("read", "--limit", "3", "--json", env=ANN) for _ in range(10)]
-        readers += [crew.start("read", "--as", "ann", "--team", "crew", "--limit", "2", "--json") for _ in range(10)]
+        with ThreadPoolExecutor(40) as pool:  # commands in threads are forked
+            hooks = [pool.submit(hook_of_ann, crew) for _ in range(20)]
+            limits = [["--limit", "3"]] * 10 + [["--as", "ann", "--team", "crew", "--limit", "2"]] * 10
+            readers = [pool.submit(read_as_ann, crew, limit) for limit in limits]
         for hook in hooks:
-            out, _ = hook.communicate(payload("claude", "PostToolUse").encode(), timeout=120)
-            assert hook.returncode == 0
-            shown += re.findall(r' id="([^"]+)"', context_of(out.decode()))
+            shown += re.findall(r' id="([^"]+)"', context_of(hook.result().out))
         for reader in readers:
-            out, _ = reader.communicate(timeout=120)
-            assert reader.returncode == 0
-            shown += [message["message_id"] for message in json.loads(out)["messages"]]
+            shown += [message["message_id"] for message in reader.result().json["messages"]]
         if not unread(room) and not room.surfacings.is_cut_off("crew", "ann"):
             break
     assert set(shown) == set(sent)

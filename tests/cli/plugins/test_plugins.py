@@ -301,7 +301,7 @@ def test_a_new_plugin_passes_its_own_tests_and_can_be_found(atm, tmp_path, name)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{folder}/src:{ROOT}/src"},
+        env={**os.environ, "PYTHONPATH": f"{folder}/src:{ROOT}/src", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=120,
