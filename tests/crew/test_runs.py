@@ -487,8 +487,8 @@ def test_work_that_its_checks_refused_is_saved_and_its_branches_go_with_the_run(
 def test_whoever_starts_a_run_is_a_human_of_the_team_that_it_makes(
     crew: Crew, plan: Path, words: tuple[str, ...], shows: bool
 ) -> None:
-    me = crew("config", "get", "core.identity").out.strip()
     said = crew("run", "--plan", str(plan), "--runtime", "script", "--team", "new", "--yes", *words).out
+    me = crew("config", "get", "core.identity").out.strip()
     assert (f"made team new\nyou are in it as {me};" in said) is shows
     kinds_of = {one["name"]: one["kind"] for one in crew("teams", "show", "new", "--json").json["members"]}
     assert kinds_of[me] == "human"

@@ -24,9 +24,9 @@ def item(status: str, conflict_at: float) -> MergeItem:
     return MergeItem(task="3", agent="bob", status=status, conflicts=["x"], rivals=[rival], conflict_at=conflict_at)
 
 
-def told(known: RunMemory, now: float, one: MergeItem) -> list[tuple[str, float]]:
+def told(known: RunMemory, now: float, *items: MergeItem) -> list[tuple[str, float]]:
     """What a look tells; it is remembered."""
-    view = RunView(now=now, board=Board({}), agents={}, facts={}, merges=MergeQueue(team="t", items=[one]))
+    view = RunView(now=now, board=Board({}), agents={}, facts={}, merges=MergeQueue(team="t", items=[*items]))
     events = observe(RunOrder(run="r", team="t", folder="/r", seats=[]), known, view)
     for event in events:
         known.take(event)
@@ -62,3 +62,21 @@ def test_another_conflict_of_the_same_task_is_told_too():
 
 def test_a_conflict_of_before_the_run_is_none_of_its_business():
     assert told(memory(), NOON + 1, item(MERGED, NOON - 60)) == [("merge.merged", NOON + 1)]
+
+
+def test_whom_it_met_was_merged_before_also_where_one_look_tells_both():
+    rival = MergeItem(task="2", agent="cat", status=MERGED, merged_at=NOON + 1)
+    merged = item(MERGED, NOON + 2)
+    merged.merged_at = NOON + 4
+    known = memory()
+    assert told(known, NOON + 5, rival, merged) == [
+        ("merge.merged", NOON + 1),
+        ("merge.conflict_detected", NOON + 2),
+        ("merge.merged", NOON + 4),
+    ]
+    merged.lost = ["x"]
+    assert told(known, NOON + 9, rival, merged) == [("merge.merged", NOON + 9)], "what is known later is told later"
+
+
+def test_when_it_was_merged_is_the_moment_of_the_look_if_whoever_did_it_was_killed():
+    assert told(memory(), NOON + 5, MergeItem(task="2", status=MERGED)) == [("merge.merged", NOON + 5)]

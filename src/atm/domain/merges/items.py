@@ -59,6 +59,8 @@ class MergeItem:
     """What it became, noted before the target is moved: whoever goes on sees whether that happened."""
     commit: str = ""
     """What it is on the target."""
+    merged_at: float = 0.0
+    """When it came there; 0 if whoever brought it was killed before he said so."""
     resolution: str = ""
     resolved_onto: str = ""
     """A commit in which its conflicts are resolved, and the target on which that stands."""

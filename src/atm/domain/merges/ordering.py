@@ -158,7 +158,7 @@ def resume(queue: MergeQueue, is_in_target: Callable[[str], bool], *, is_whole: 
         if item.status != MERGING and not is_interrupted(item) and not (item.made and item.status in (QUEUED, PENDING)):
             continue
         if item.made and is_in_target(item.made):
-            item.status, item.commit, item.made, item.reason = MERGED, item.made, "", ""
+            item.status, item.commit, item.made, item.reason, item.merged_at = MERGED, item.made, "", "", 0.0
         else:
             item.status, item.made = QUEUED, ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.tasks import BLOCKED, CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.states import SPAWNING
-from atm.domain.merges.items import CONFLICT
+from atm.domain.merges.items import CONFLICT, MERGED
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent
 
@@ -143,8 +143,11 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
             # Found and resolved between two looks, or while nobody looked: part of the story all the same.
             found = {key: told[key] for key in ("by", "branch", "files", "with") if key in told}
             yield RunEvent(f"merge.{CONFLICT}", item.task, item.conflict_at, **found)
-        if memory.merges.get(item.task) != {**told, "status": item.status}:
-            yield RunEvent(f"merge.{item.status}", item.task, view.now, **told)
+        known = memory.merges.get(item.task, {})
+        if known != {**told, "status": item.status}:
+            # A merge has its own time too: it comes before the conflict of whoever was in the same lines.
+            is_news = item.status == MERGED != known.get("status") and item.merged_at > memory.started_at
+            yield RunEvent(f"merge.{item.status}", item.task, item.merged_at if is_news else view.now, **told)
 
 
 def _approvals(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:

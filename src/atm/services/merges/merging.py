@@ -211,7 +211,7 @@ class Merging:
 
     def _merged(self, item: MergeItem, checks: Sequence[MergeCheck]) -> None:
         item.status, item.commit, item.made, item.reason = MERGED, item.made, "", ""
-        item.checks, item.needs_human, item.waits_for = [*checks], False, []
+        item.checks, item.needs_human, item.waits_for, item.merged_at = [*checks], False, [], self.room.clock.now()
         if item.lost:
             self.desk.keep(item, "not all of it is in what was merged")
         self._note_on_board(item)
