@@ -7,7 +7,6 @@ Finding one runs none of its code. Asking it who it is does, so that happens in 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import subprocess
 import sys
 import time
@@ -23,6 +22,8 @@ from atm.teamd.plugins.process_care import end_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from atm.domain.plain import Plain
 
 SECONDS_TO_DESCRIBE = 15.0
@@ -54,7 +55,10 @@ class Description:
 
 def discover() -> list[Found]:
     """Every plugin that is installed here, by name."""
-    return sort_out(_found(entry) for entry in importlib.metadata.entry_points(group=GROUP))
+    # Here, because a daemon without plugins and the process of a plugin never ask: half of what this module imports.
+    from importlib.metadata import entry_points
+
+    return sort_out(_found(entry) for entry in entry_points(group=GROUP))
 
 
 def check_installed(name: str) -> None:
@@ -68,7 +72,7 @@ def check_installed(name: str) -> None:
         raise RequestError(f"the plugin {name!r} cannot be used: {found[name].error}", "remove or mend one of them")
 
 
-def _found(entry: importlib.metadata.EntryPoint) -> Found:
+def _found(entry: EntryPoint) -> Found:
     made_by = entry.dist
     name, version = (made_by.name, made_by.version) if made_by is not None else ("", "")
     return Found(entry.name, entry.value, str(name), str(version))

@@ -151,8 +151,8 @@ class PluginHost:
         return [self._instances[key].state() for key in sorted(self._instances)]
 
     async def _wanted(self) -> dict[tuple[str, str], Spec]:
-        """Looking for entry points reads many small files."""
-        found = await asyncio.to_thread(self._find)
+        """Looking for entry points reads many small files: only where somebody wants a plugin."""
+        found = await asyncio.to_thread(self._find) if any(place.enabled() for place in self.places) else []
         return wanted(self.places, found)
 
     def _begin(self, spec: Spec) -> None:
