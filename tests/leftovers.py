@@ -197,10 +197,16 @@ def pytest_configure() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Twenty thousand tests live as long as this process does: nobody need look through them again and again."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def _move_to_an_own_temporary_folder() -> None:
