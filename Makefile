@@ -6,12 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := $(VENV)/.node-ready
-# One more than there are cores: many tests wait for a daemon, and another can use the time.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# Two more than there are cores: many tests wait for a daemon, and another can use the time.
 JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bare busy lab check lint types architecture readme bench chaos mutants browser pictures lock clean
+.PHONY: help demo compiled test bare busy lab check lint types architecture readme bench chaos mutants browser pictures lock clean
 
 help:
 	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
@@ -54,11 +54,13 @@ $(NODE_READY): tests/node/package.json
 demo: $(READY)
 	@$(BIN)/atm demo
 
-# Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
+# Compiled first: tests and documents start thousands of processes, and some machines forbid Python to keep what it compiled.
+compiled: $(READY)
+	@$(BIN)/python -m compileall -q -j $(CORES) src
+
 # With ATM_MEMORY=1 temporary files lie in memory, and those of tests that passed go at once.
 IN_MEMORY = $(if $(ATM_MEMORY),-o tmp_path_retention_policy=failed)
-test: $(READY) $(NODE_READY)
-	@$(BIN)/python -m compileall -q src
+test: compiled $(NODE_READY)
 	@$(BIN)/python -m tests.prepared $(JOBS)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20 --durations-min=1 $(IN_MEMORY)
 
@@ -93,7 +95,7 @@ types: $(READY)
 architecture: $(READY)
 	@$(BIN)/python -m pytest tests/project
 
-readme: $(READY)
+readme: compiled
 	@$(BIN)/python tests/project/run_readme.py
 
 # The types and the documents beside the tests: these wait for programs much of the time.

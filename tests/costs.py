@@ -4,7 +4,8 @@ A pytest plugin: what the tests cost, in seconds of CPU time, by folder and by f
     python -m pytest -n 4 -p tests.costs
 
 What a test, its commands and everything that these started and waited for have used: unlike the time on the wall it
-does not depend on who else is at the machine. A daemon that nobody waited for is not in it.
+does not depend on who else is at the machine. Not in it: a daemon that nobody waited for, and what a server forked
+(`tests/quick_atm.py`, `tests/teamd/forked.py`), which is the server's child.
 """
 
 from __future__ import annotations

@@ -44,18 +44,17 @@ def test_every_command_has_help_with_an_example_and_json(atm, command):
     assert result.err == ""
 
 
-@pytest.mark.parametrize("command", LEAVES, ids=name_of)
-def test_every_example_is_understood_by_the_parser(command):
-    assert command.examples
-    for example in command.examples:
+def test_every_example_is_understood_by_the_parser():
+    assert [command.name for command in LEAVES if not command.examples] == []
+    for example in (example for command in LEAVES for example in command.examples):
         words = shlex.split(example.replace("$(", "").replace(")", "").rpartition("|")[2].partition(">")[0])
         words = words[words.index("atm") + 1 :] if "atm" in words else shlex.split(words[-1])[1:]
-        assert parse(load(words[0])[0], words[1:]).command.name.startswith(words[0])
+        assert parse(load(words[0])[0], words[1:]).command.name.startswith(words[0]), example
 
 
-@pytest.mark.parametrize("command", EVERY, ids=name_of)
-def test_no_line_of_help_is_wider_than_a_terminal(command):
-    assert [line for line in describe(command).splitlines() if len(line) > 80] == []
+def test_no_line_of_help_is_wider_than_a_terminal():
+    lines = [(command.name, line) for command in EVERY for line in describe(command).splitlines()]
+    assert [each for each in lines if len(each[1]) > 80] == []
 
 
 def words_alone(text):
@@ -69,15 +68,14 @@ def words_alone(text):
         before = line
 
 
-@pytest.mark.parametrize("command", EVERY, ids=name_of)
-def test_no_word_of_help_stands_alone_on_its_line(command):
-    assert list(words_alone(describe(command))) == []
+def test_no_word_of_help_stands_alone_on_its_line():
+    assert [(command.name, line) for command in EVERY for line in words_alone(describe(command))] == []
 
 
-@pytest.mark.parametrize("command", EVERY, ids=name_of)
-def test_a_line_of_a_description_ends_with_its_sentence(command):
+def test_a_line_of_a_description_ends_with_its_sentence():
     """Lines that were broken by hand are broken once more by a terminal."""
-    assert [line for line in command.text.split("\n") if line and line[-1] not in ".:;)"] == []
+    lines = [(command.name, line) for command in EVERY for line in command.text.split("\n") if line]
+    assert [each for each in lines if each[1][-1] not in ".:;)"] == []
 
 
 def test_no_word_of_the_overview_stands_alone_on_its_line(atm):
