@@ -84,13 +84,14 @@ def copied_or(make: Callable[[Path], object], home: Path) -> None:
 
 
 ACCIDENTAL = re.compile(
-    rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\.\d+|\d{5,}"
+    rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+\.\d+|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d{5,}"
     rb'|(?<="trusted": )\[[\d, ]*\]\}\s*|(?<="pid": )\d+'
 )
 """
 Ids, hashes, times, and the numbers of processes and files: they differ each time, and mean nothing by it.
 
-The last two are short where the machine has just started, and longer from one file to the next.
+The last two are short where the machine has just started, and longer from one file to the next. A time in seconds comes
+before hashes: its whole seconds look like one, and of a thousand times one has a fraction of four digits only.
 """
 
 

@@ -67,11 +67,13 @@ def listen_to_daemon(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[
     return listen(layout, fields)
 
 
-def ask_daemon(layout: Layout, do: str, fields: dict[str, Plain] | None = None) -> Plain | None:
-    """What the daemon answers; None if none runs, or it is too slow."""
-    from atm.system.daemon.client import ask
+def ask_daemon(
+    layout: Layout, do: str, fields: dict[str, Plain] | None = None, seconds: float | None = None
+) -> Plain | None:
+    """What the daemon answers; None if none runs, or it is too slow. Who can do nothing without it waits for longer."""
+    from atm.system.daemon.client import QUERY_SECONDS, ask
 
-    return ask(layout, do, fields)
+    return ask(layout, do, fields, QUERY_SECONDS if seconds is None else seconds)
 
 
 def judge_report(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 OPEN_SECONDS = 30.0
+ANSWER_SECONDS = 10.0
+"""Without an answer there is no link: on a busy machine somebody who waits for it would rather wait."""
 LOOK_EVERY = 0.1
 PASSED_ON = ("ATM_IDENTITY", "ATM_TEAM", "ATM_CONFIG", "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMUX")
 
@@ -118,7 +120,7 @@ def _ask(session: Session, do: str, fields: dict[str, Plain]) -> dict[str, Plain
     from atm.wiring.daemon import ask_daemon
 
     try:
-        answer = ask_daemon(session.layout, do, fields)
+        answer = ask_daemon(session.layout, do, fields, ANSWER_SECONDS)
     except DaemonTrouble as error:
         raise AtmError(
             f"the daemon has no page: {error}", "one of an older version runs perhaps: `atm daemon restart`"
