@@ -7,13 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import Atm
-from tests.teamd.conftest import house
+from tests.conftest import UNHURRIED, Atm
+from tests.teamd.conftest import DaemonProcess
+from tests.teamd.conftest import house as plain_house
 from tests.web.served import Browser, PageServer
 
-__all__ = ["house"]
+__all__ = ["plain_house"]
 
 pytest.importorskip("starlette", reason="needs the extra web")
+
+
+@pytest.fixture
+def house(plain_house: DaemonProcess) -> DaemonProcess:
+    """As everywhere; on a busy machine its daemon answers late, and refuses nobody for that."""
+    plain_house.atm.environment["PYTHONPATH"] = str(UNHURRIED)
+    return plain_house
 
 
 @pytest.fixture(scope="session")

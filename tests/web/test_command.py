@@ -15,6 +15,7 @@ from tests.web.served import Browser
 from atm.domain.errors import UsageError
 from atm.domain.work_errors import DaemonTrouble
 from atm.services.team.standing import record_named
+from atm.system.daemon import client
 from atm.system.daemon.client import ask
 from atm.ui.cli.arguments import parse
 from atm.ui.cli.session import Session
@@ -158,3 +159,19 @@ def test_the_daemon_tells_who_is_at_the_page(page):
     surfaces = {one["name"]: one for one in page.status()["surfaces"]}
     assert surfaces["web"]["state"] == "open"
     assert surfaces["web"]["visitors"] == ["human"]
+
+
+def test_a_busy_daemon_is_waited_for_longer_than_by_those_who_can_do_without(monkeypatch, page):
+    waits = []
+
+    def ask_and_note(*given):
+        if given[1].startswith("web-"):
+            waits.append(given[3])
+        return ask(*given)
+
+    monkeypatch.setattr(client, "ask", ask_and_note)
+    session = Session(page.atm.environment)
+    assert execute(parse(COMMAND, ["--observer", "--no-open", "--json"]), session) == 0
+    assert execute(parse(COMMAND, ["--stop"]), session) == 0
+    assert len(waits) >= 4
+    assert min(waits) >= 10 > client.QUERY_SECONDS
