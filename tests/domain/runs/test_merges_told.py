@@ -9,6 +9,7 @@ from atm.domain.runs.memory import RunEvent, RunMemory
 from atm.domain.runs.observing import observe
 from atm.domain.runs.orders import RunOrder
 from atm.domain.runs.view import RunView
+from atm.formats.runs.event_line import decode_events, encode_event
 
 NOON = 43_200.0
 
@@ -49,9 +50,25 @@ def test_it_is_told_with_whom_and_where():
 
 def test_a_conflict_that_was_seen_is_told_once():
     known = memory()
-    assert told(known, NOON + 3, item(CONFLICT, NOON + 2)) == [("merge.conflict_detected", NOON + 3)]
+    assert told(known, NOON + 3, item(CONFLICT, NOON + 2)) == [("merge.conflict_detected", NOON + 2)]
     assert told(known, NOON + 4, item(RESOLVED, NOON + 2)) == [("merge.resolved", NOON + 4)]
     assert told(known, NOON + 5, item(MERGED, NOON + 2)) == [("merge.merged", NOON + 5)]
+
+
+def test_a_conflict_that_is_found_while_somebody_looks_is_told_once():
+    """The moment of a look is that of its beginning."""
+    known = memory()
+    assert told(known, NOON + 3, item(CONFLICT, NOON + 3.2)) == [("merge.conflict_detected", NOON + 3.2)]
+    assert told(known, NOON + 4, item(RESOLVED, NOON + 3.2)) == [("merge.resolved", NOON + 4)]
+
+
+def test_whoever_goes_on_with_a_run_tells_no_conflict_twice():
+    """What happened is kept to the millisecond, and that may be a little earlier than it was."""
+    found, known = RunEvent("merge.conflict_detected", "3", NOON + 2.00049), memory()
+    for event in decode_events(encode_event(found, "t", "r")):
+        known.take(event)
+    assert known.merges_at["3"] < found.at
+    assert told(known, NOON + 6, item(RESOLVED, found.at)) == [("merge.resolved", NOON + 6)]
 
 
 def test_another_conflict_of_the_same_task_is_told_too():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atm.domain.merges.items import CONFLICT, STATUSES
+from atm.domain.merges.items import STATUSES
 from atm.domain.runs.limits import Spent
 
 TYPE_CHECKING = False
@@ -137,8 +137,8 @@ class RunMemory:
     approvals: dict[str, str] = field(default_factory=dict)
     merges: dict[str, dict[str, Plain]] = field(default_factory=dict)
     """By task: how its merge stands."""
-    conflicts: dict[str, float] = field(default_factory=dict)
-    """By task: when its merge was last told to be in conflict."""
+    merges_at: dict[str, float] = field(default_factory=dict)
+    """By task: since when it stands so."""
     working: list[tuple[float, float]] = field(default_factory=list)
     """Times in which an agent worked."""
     at_work: dict[str, float] = field(default_factory=dict)
@@ -290,10 +290,8 @@ def _approval(memory: RunMemory, event: RunEvent) -> None:
 
 
 def _merge(memory: RunMemory, event: RunEvent) -> None:
-    status = event.kind.partition(".")[2]
-    memory.merges[event.subject] = {**event.detail, "status": status}
-    if status == CONFLICT:
-        memory.conflicts[event.subject] = event.at
+    memory.merges[event.subject] = {**event.detail, "status": event.kind.partition(".")[2]}
+    memory.merges_at[event.subject] = event.at
 
 
 def _told(memory: RunMemory, event: RunEvent) -> None:

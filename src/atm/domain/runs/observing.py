@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from atm.domain.runs.orders import RunOrder
     from atm.domain.runs.view import AgentView, RunView
 
+_GRAIN = 0.001
+"""Events are kept to the millisecond: whoever goes on with a run knows no finer time."""
+
 _ENDS = {COMPLETED: kinds.COMPLETED, CANCELLED: kinds.CANCELLED, UNREACHABLE: kinds.UNREACHABLE}
 
 
@@ -138,16 +141,15 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
             "needs_human": item.needs_human or None,
         }
         told = {key: value for key, value in said.items() if value is not None}
-        known_at = memory.conflicts.get(item.task, memory.started_at)
+        # Merging goes on between looks: what has a time of its own is told with that. So a conflict comes after the
+        # merge that it is with, and one that was resolved before anybody looked is part of the story all the same.
+        known_at = memory.merges_at.get(item.task, memory.started_at) + _GRAIN
         if item.status != CONFLICT and item.conflict_at > known_at:
-            # Found and resolved between two looks, or while nobody looked: part of the story all the same.
             found = {key: told[key] for key in ("by", "branch", "files", "with") if key in told}
             yield RunEvent(f"merge.{CONFLICT}", item.task, item.conflict_at, **found)
-        known = memory.merges.get(item.task, {})
-        if known != {**told, "status": item.status}:
-            # A merge has its own time too: it comes before the conflict of whoever was in the same lines.
-            is_news = item.status == MERGED != known.get("status") and item.merged_at > memory.started_at
-            yield RunEvent(f"merge.{item.status}", item.task, item.merged_at if is_news else view.now, **told)
+        if memory.merges.get(item.task) != {**told, "status": item.status}:
+            own = {CONFLICT: item.conflict_at, MERGED: item.merged_at}.get(item.status, 0.0)
+            yield RunEvent(f"merge.{item.status}", item.task, own if own > known_at else view.now, **told)
 
 
 def _approvals(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
