@@ -15,7 +15,7 @@ import pytest
 
 from atm.domain.events import TeamEvent
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
-from atm.teamd.control import Control
+from atm.teamd.control import QUERY_SECONDS, Control
 from atm.teamd.events.hub import Hub
 
 
@@ -29,6 +29,9 @@ def path() -> Iterator[str]:
 async def answer(request: Request) -> Any:
     match request.do:
         case "ping":
+            return {"pid": 1}
+        case "later":
+            await asyncio.sleep(QUERY_SECONDS + 0.2)
             return {"pid": 1}
         case "slow":
             await asyncio.sleep(60)
@@ -106,6 +109,34 @@ def test_what_cannot_be_answered_says_why_and_the_next_question_is_answered(path
     assert said[0]["ok"] is False
     assert said[0]["error"]["code"] == code
     assert said[1]["ok"] is True
+
+
+def test_whoever_says_how_long_they_wait_is_answered_within_that(path):
+    """`later` takes longer than anybody waits who says nothing."""
+    hasty, patient = talk(
+        path, encode_request(Request("later", {}, "1")), encode_request(Request("later", {}, "2", 60))
+    )
+    assert hasty["error"]["code"] == "too-slow"
+    assert patient["result"] == {"pid": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "within"),
+    [
+        (b"10", 10),
+        (b"0.2", 0.2),
+        (b"1e300", 60),
+        (b"9" * 400, 60),
+        (b"NaN", 0),
+        (b"0", 0),
+        (b"-5", 0),
+        (b"true", 1),
+        (b"null", 0),
+        (b'"10"', 0),
+    ],
+)
+def test_nobody_is_waited_for_without_end(said, within):
+    assert decode_request(b'{"v": 1, "id": "1", "do": "ping", "within": ' + said + b"}\n").within == within
 
 
 def test_a_line_without_an_end_closes_only_its_own_connection(path):

@@ -2,7 +2,7 @@
 The control socket: one line of JSON in, one line out; `events` goes on for as long as the client listens.
 
 Only the owner of the socket may speak: its mode is 0600, and the system is asked who is at the other end. A query that
-takes longer than half a second is answered with that.
+takes longer than half a second, or than whoever asks wants to wait, is answered with that.
 """
 
 from __future__ import annotations
@@ -110,17 +110,19 @@ class Control:
         if not line or task is None:
             return False
         self._open[task] = True
+        seconds = QUERY_SECONDS
         try:
             request = decode_request(line)
             request.pid = process_of(writer)
             if request.do == "events":
                 await self._stream(request, reader, writer)
                 return False
-            data = encode_result(request.id, await asyncio.wait_for(self._answer(request), QUERY_SECONDS))
+            seconds = request.within or QUERY_SECONDS
+            data = encode_result(request.id, await asyncio.wait_for(self._answer(request), seconds))
         except BadLine as error:
             data = encode_error(error.id, error.code, str(error))
         except TimeoutError:
-            data = encode_error(request.id, "too-slow", f"no answer within {QUERY_SECONDS * 1000:.0f} ms")
+            data = encode_error(request.id, "too-slow", f"no answer within {seconds:g} s")
         except Exception as error:  # noqa: BLE001 - a question must not end the daemon
             data = encode_error(request.id, "internal-error", f"{type(error).__name__}: {error}")
         writer.write(data)

@@ -2,6 +2,7 @@
 What the daemon is asked and answers: one JSON object a line, each with the version of this protocol.
 
     {"v": 1, "id": "7", "do": "status"}
+    {"v": 1, "id": "8", "do": "web-open", "within": 10}
     {"v": 1, "id": "7", "ok": true, "result": {…}}
     {"v": 1, "id": "7", "ok": false, "error": {"code": "unknown-request", "message": "…"}}
 """
@@ -18,6 +19,11 @@ VERSION = 1
 LONGEST = 1 << 20
 """Bytes of a line. A status of hundreds of loops and plugins stays far below."""
 
+LONGEST_WAIT = 60.0
+"""Seconds for which somebody may want to wait."""
+
+_OUTER = ("v", "id", "do", "within")
+
 
 class BadLine(ValueError):
     """A line that is no request of ours. `code` goes back to whoever sent it."""
@@ -31,12 +37,14 @@ class BadLine(ValueError):
 class Request:
     """What a client asks for."""
 
-    __slots__ = ("do", "fields", "id", "pid")
+    __slots__ = ("do", "fields", "id", "pid", "within")
 
-    def __init__(self, do: str, fields: dict[str, Plain], id: str = "") -> None:
+    def __init__(self, do: str, fields: dict[str, Plain], id: str = "", within: float = 0.0) -> None:
         self.do = do
         self.fields = fields
         self.id = id
+        self.within = within
+        """So many seconds will be waited for the answer; 0 if nothing was said."""
         self.pid: int | None = None
         """The process that asks, as the system says it; None where it does not."""
 
@@ -46,7 +54,8 @@ class Request:
 
 
 def encode_request(request: Request) -> bytes:
-    return _line({"v": VERSION, "id": request.id, "do": request.do, **request.fields})
+    within: dict[str, Plain] = {"within": request.within} if request.within else {}
+    return _line({"v": VERSION, "id": request.id, "do": request.do, **within, **request.fields})
 
 
 def decode_request(data: bytes) -> Request:
@@ -62,7 +71,9 @@ def decode_request(data: bytes) -> Request:
     do = fields.get("do")
     if not isinstance(do, str):
         raise BadLine("bad-request", "a request says in `do` what it wants", known)
-    return Request(do, {key: value for key, value in fields.items() if key not in ("v", "id", "do")}, known)
+    within = fields.get("within")
+    seconds = float(min(within, LONGEST_WAIT)) if isinstance(within, (int, float)) and within > 0 else 0.0
+    return Request(do, {key: value for key, value in fields.items() if key not in _OUTER}, known, seconds)
 
 
 def encode_result(id: str, result: Plain) -> bytes:

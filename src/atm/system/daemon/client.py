@@ -57,7 +57,7 @@ def ask(
         return None
     try:
         with _connect(running, seconds) as line:
-            line.sendall(encode_request(Request(do, fields or {}, "1")))
+            line.sendall(encode_request(Request(do, fields or {}, "1", seconds)))
             answer = _read_line(line, seconds)
     except (OSError, EOFError):
         return None
@@ -77,8 +77,10 @@ def _result(data: bytes) -> Plain:
 
 
 def _trouble(code: str, message: str) -> DaemonTrouble:
+    is_other = code in ("unknown-request", "version-mismatch")
     return DaemonTrouble(
-        f"the daemon did not do it ({code[:60]}): {message[:500]}", "ask again; or `atm daemon restart`"
+        f"the daemon did not do it ({code[:60]}): {message[:500]}",
+        "it is of another version: `atm daemon restart`" if is_other else "ask again; or `atm daemon restart`",
     )
 
 

@@ -116,15 +116,9 @@ def _open(session: Session, port: int) -> None:
 
 
 def _ask(session: Session, do: str, fields: dict[str, Plain]) -> dict[str, Plain]:
-    from atm.domain.work_errors import DaemonTrouble
     from atm.wiring.daemon import ask_daemon
 
-    try:
-        answer = ask_daemon(session.layout, do, fields, ANSWER_SECONDS)
-    except DaemonTrouble as error:
-        raise AtmError(
-            f"the daemon has no page: {error}", "one of an older version runs perhaps: `atm daemon restart`"
-        ) from None
+    answer = ask_daemon(session.layout, do, fields, ANSWER_SECONDS)
     if not isinstance(answer, dict):
         raise AtmError("the daemon does not answer", "see `atm daemon status`; `atm daemon restart` starts it anew")
     return answer
