@@ -71,6 +71,17 @@ class TestInboxes:
         assert not stores.inboxes.exists("crew", "ann")
         assert stores.inboxes.size("crew", "ann") == 0
 
+    def test_whoever_looks_again_knows_by_the_version_whether_anything_was_changed(self, stores):
+        assert stores.inboxes.version("crew", "ann") is None
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        stores.clock.pass_time(60)  # of what was just written nobody knows whether it is written again
+        first = stores.inboxes.version("crew", "ann")
+        assert first is not None
+        assert stores.inboxes.version("crew", "ann") == first
+        stores.inboxes.append("crew", "ann", [make_message("id-2")], fresh=True)
+        stores.clock.pass_time(60)
+        assert stores.inboxes.version("crew", "ann") != first
+
     def test_a_bound_of_the_rows_is_never_too_small(self, stores):
         stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", "{") for n in range(3)], fresh=True)
         assert stores.inboxes.most_rows("crew", "ann") >= 3

@@ -210,6 +210,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "`_Names` has compared the same lengths before.",
     (
         "services/board/new_tasks.py",
+        "wishes_of",
+        "return [_wish(draft, own, allowed_by, source) for draft, own in zip(drafts, parts, strict=True)] => "
+        "return [_wish(draft, own, allowed_by, source) for draft, own in zip(drafts, parts, strict=False)]",
+    ): "The one is made of the other, a line above.",
+    (
+        "services/board/new_tasks.py",
         "_Names.__init__",
         "for id, key, title in zip(ids, keys, titles, strict=True): => "
         "for id, key, title in zip(ids, keys, titles, strict=False):",

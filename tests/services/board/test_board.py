@@ -1022,6 +1022,14 @@ class TestSignsOfAClaim:
         assert claim(boardroom, "ann") is None
         assert signs == [("ann", "working"), ("ann", "idle")]
 
+    def test_who_was_too_late_for_a_second_task_goes_on_with_the_first(self, boardroom, signs, monkeypatch):
+        add(boardroom, "a", "b")
+        claim(boardroom, "ann", "1")
+        signs.clear()
+        monkeypatch.setattr(claims, "claim", lambda *_, **__: None)
+        assert claim(boardroom, "ann", "2") is None
+        assert signs == [("ann", "working")]
+
 
 def test_what_was_given_to_somebody_who_was_removed_is_free_again_also_if_the_removal_was_cut_off(boardroom):
     planning.add(boardroom, "crew", LEAD, [NewTask("a", owner="bob"), NewTask("b", owner="not-yet-here")])

@@ -324,6 +324,13 @@ class TestSplit:
         assert (boardroom.tasks.read("crew", "3").files, boardroom.tasks.read("crew", "4").files) == (["a/*"], ["b"])
         assert record(boardroom, "3")["blocks"] == ["4", "2"]
 
+    def test_a_part_is_for_the_runtime_of_the_whole_unless_it_names_its_own(self, boardroom):
+        add(boardroom, NewTask("whole", runtime="codex"), NewTask("anybody's"))
+        planning.split(boardroom, "crew", LEAD, "1", [NewTask("one"), NewTask("two", runtime="claude")])
+        planning.split(boardroom, "crew", LEAD, "2", [NewTask("three", runtime="gemini"), NewTask("four")])
+        found = [boardroom.tasks.read("crew", id).runtime for id in ("3", "4", "5", "6")]
+        assert found == ["codex", "claude", "gemini", ""]
+
     @proves("R004-orchestration-O3c")
     def test_splitting_ones_own_task_gives_it_back(self, boardroom):
         add(boardroom, NewTask("whole"))

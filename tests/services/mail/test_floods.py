@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.errors import InboxFull
+from atm.domain.errors import InboxFull, UnreadableFile
 from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.mail.quotas import INBOX_FULL, RESERVE_ROWS, Quota
 from atm.domain.team.team import Member
@@ -183,6 +183,41 @@ def test_a_broadcast_says_who_was_full(post):
     _, copies = broadcast(post, "crew", Draft(sender="ann", text="to all"))
     found = {sent.agent: (sent.outcome, sent.error.code if sent.error else "") for sent in copies}
     assert found == {"bob": ("failed", "inbox-full"), "cat": ("success", "")}
+
+
+def test_who_interrupts_a_broadcast_is_told_of_everybody(post, monkeypatch):
+    append, met = post.inboxes.append, []
+
+    def interrupted(team, agent, *given, **named):
+        met.append(agent)
+        if len(met) == 2:
+            raise KeyboardInterrupt
+        return append(team, agent, *given, **named)
+
+    add_member(post, "crew", Member("dan"))
+    monkeypatch.setattr(type(post.inboxes), "append", lambda _, *given, **named: interrupted(*given, **named))
+    id, copies = broadcast(post, "crew", Draft(sender="ann", text="to all"))
+    assert [(sent.agent, sent.outcome) for sent in copies] == [("bob", "success"), ("cat", "failed"), ("dan", "failed")]
+    assert [str(sent.error) for sent in copies[1:]] == [
+        "interrupted while it was sent",
+        "interrupted before it was sent",
+    ]
+    assert {sent.message_id for sent in copies} == {id}
+
+
+def test_what_waits_for_room_in_a_team_whose_roster_cannot_be_read_waits_by_itself(post, monkeypatch):
+    flood(post, ROWS + 2)
+
+    def refuse(error):
+        def refused(*_, **__):
+            raise error
+
+        return refused
+
+    monkeypatch.setattr(type(post.rosters), "load", refuse(UnreadableFile("config.json is no JSON", "mend it")))
+    monkeypatch.setattr(type(post.inboxes), "append", refuse(InboxFull("it is full", "wait")))
+    assert drain(post, everything=True).waiting == 2
+    assert waiting(post) == [(INBOX_FULL, 0)] * 2
 
 
 def test_a_reply_that_has_no_room_answers_nothing_yet(post):

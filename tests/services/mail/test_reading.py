@@ -7,6 +7,7 @@ import pytest
 from atm.domain.errors import WriteRefused
 from atm.domain.mail.receipts import MAYBE_SHOWN
 from atm.domain.mail.surfacing import HOOK, READ, ShowingNote, half_shown_in_words
+from atm.services.mail.bookkeeping import record
 from atm.services.mail.conversations import find_answer, look_for_answer
 from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, Reading, peek, take
@@ -67,9 +68,23 @@ def test_it_is_noted_and_marked_before_it_is_shown_and_entered_afterwards(boardr
         assert unread(boardroom) == []
         assert states(boardroom, ids[0]) == ["written"]
         reader.shown()
+        assert boardroom.surfacings.held == set(), "others may come before the reader has gone"
     assert states(boardroom, ids[0]) == ["written", "read"]
     assert not boardroom.surfacings.is_cut_off("crew", "ann")
     assert boardroom.surfacings.held == set()
+
+
+@pytest.mark.parametrize(("largest", "shown"), [(0, []), (1 << 20, ["one"])])
+def test_only_of_a_very_large_inbox_the_whole_ledger_is_asked_what_a_hook_has_shown(
+    boardroom, monkeypatch, largest, shown
+):
+    """Hooks mark what they show, but in an inbox of that size; and to ask the whole ledger takes its time."""
+    id = send(boardroom, "crew", "ann", Draft(sender="bob", text="one")).message_id
+    record(boardroom, "crew", "ann", [id], "surfaced", "hook of a test")
+    boardroom.clock.pass_time(3600)
+    monkeypatch.setattr("atm.services.mail.reading.LARGEST_FOREIGN", largest)
+    assert texts(take(boardroom, "crew", "ann", Filter()).messages) == shown
+    assert unread(boardroom) == []
 
 
 def test_the_note_lies_there_before_the_first_row_is_marked(boardroom, ids):

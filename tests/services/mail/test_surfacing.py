@@ -220,6 +220,13 @@ def test_a_row_of_the_largest_size_is_shown_and_a_larger_one_is_not(boardroom, m
     assert texts(glance_for(boardroom, "crew", "ann", lambda _: False).messages) == ["one"]
 
 
+def test_a_turn_knows_how_many_rows_are_too_large(boardroom):
+    boardroom.inboxes.append("crew", "ann", [without_id("x" * (9 << 20)), *map(without_id, "abc")], fresh=True)
+    turn = a_turn(boardroom)
+    with turn:
+        assert turn.too_large == 1
+
+
 def test_malformed_and_giant_rows_are_neither_shown_nor_taken(boardroom):
     boardroom.inboxes.append("crew", "ann", [without_id("x" * (9 << 20)), without_id("fine")], fresh=True)
     assert texts(unread_for(boardroom, "crew", "ann")) == ["fine"]

@@ -11,6 +11,7 @@ from atm.domain.mail.receipts import MOST_RESTORES
 from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox
+from atm.formats.mail.journal import MESSAGE, Entry, Line
 from atm.services.mail import reading
 from atm.services.mail.bookkeeping import record
 from atm.services.mail.posting import Draft
@@ -321,6 +322,18 @@ class TestPuttingBack:
         assert (
             missing_rows(boardroom, Team(name="session-1a2b3c4d", members=[]), entries) == 0
         )  # there, it was consumed
+
+    def test_a_message_that_is_missing_counts_once_whatever_was_entered_about_it(self, boardroom):
+        id = send(boardroom, "crew", "ann", letter()).message_id
+        record(boardroom, "crew", "ann", [id], "surfaced", "hook of a test")
+        record(boardroom, "crew", "ann", [id], "returned", "it was not shown after all")
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        entries = boardroom.ledger.entries("crew")[0]
+        assert missing_rows(boardroom, boardroom.rosters.load("crew"), entries) == 1
+
+    def test_a_line_about_a_message_without_an_id_says_of_none_that_it_is_missing(self, boardroom):
+        line = Line(kind=MESSAGE, ids=[], agent="ann", state="written", at="2026-08-27T10:15:30.123Z", evidence="")
+        assert missing_rows(boardroom, boardroom.rosters.load("crew"), [Entry(1, line)]) == 0
 
     def test_whose_inbox_could_not_be_looked_at_is_told_and_the_others_get_theirs_back(self, boardroom):
         for agent in ("ann", "bob"):

@@ -173,6 +173,14 @@ def test_what_stays_torn_is_given_up_after_a_while_and_a_copy_kept(mail, clock, 
     assert beside(inbox) == []
 
 
+def test_what_is_torn_is_waited_for_no_longer_than_there_is_time(mail, clock, inbox, monkeypatch):
+    monkeypatch.setattr("atm.system.files.rewriting.SHORTEST_HOLD", 2 * TORN_NAP)
+    inbox.write_bytes(b"[")
+    with pytest.raises(UnreadableFile):
+        mail.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True, patience=0.0)
+    assert clock.monotonic() == 2 * TORN_NAP
+
+
 def test_garbage_that_somebody_puts_there_meanwhile_does_not_undo_our_change_or_is_not_replaced(
     mail, disk, clock, inbox, layout
 ):
