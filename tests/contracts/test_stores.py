@@ -26,6 +26,15 @@ def stores(request, home) -> Teamroom:
     return made
 
 
+def test_a_file_whose_name_is_no_members_is_no_inbox(home):
+    made = _on_files(home)
+    made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
+    made.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    for name in ("a..b.json", " ann.json", "x.lock.json", "c:d.json"):
+        (home / ".claude/teams/crew/inboxes" / name).write_text("[]")
+    assert made.inboxes.owners("crew") == ["ann"]
+
+
 def _on_files(home) -> Teamroom:
     import time
 
@@ -81,6 +90,11 @@ class TestInboxes:
         stores.inboxes.append("crew", "ann", [make_message("id-2")], fresh=True)
         stores.clock.pass_time(60)
         assert stores.inboxes.version("crew", "ann") != first
+
+    def test_a_calm_inbox_needs_no_second_look(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        assert stores.inboxes.recheck("crew", "ann") is None
+        assert stores.inboxes.recheck("crew", "nobody") is None
 
     def test_a_bound_of_the_rows_is_never_too_small(self, stores):
         stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", "{") for n in range(3)], fresh=True)

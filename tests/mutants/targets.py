@@ -103,7 +103,9 @@ WITHIN = (
     "services/mail/test_*.py",
     "services/roster/test_restoring.py",
     "services/roster/test_team_*.py",
+    "services/snapshot/test_*.py",
     "system/board/test_board_scan.py",
+    "system/board/test_kept_boards.py",
     "system/files/test_archive.py",
     "system/files/test_locking*.py",
     "system/files/test_platforms.py",
@@ -155,6 +157,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_starts",
         "if len(ids) > MOST_SEARCHED: => if len(ids) >= MOST_SEARCHED:",
     ): "Both ways find the same lines, which a test says; at the edge they take the same time too.",
+    (
+        "formats/mail/journal.py",
+        "_starts",
+        "if len(ids) > MOST_SEARCHED: => if len(ids) <= MOST_SEARCHED:",
+    ): "Both ways find the same lines, which a test says; they differ in the time that they take.",
     (
         "formats/mail/journal.py",
         "_row_in",
@@ -216,6 +223,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "The one is made of the other, a line above.",
     (
         "services/board/new_tasks.py",
+        "_Names.knows",
+        "return folded(name) in self.keys or folded(name) in self.titles => "
+        "return folded(name) in self.keys and folded(name) in self.titles",
+    ): "The board's names are made ready in vain then: those of the plan are asked before them.",
+    (
+        "services/board/new_tasks.py",
         "_Names.__init__",
         "for id, key, title in zip(ids, keys, titles, strict=True): => "
         "for id, key, title in zip(ids, keys, titles, strict=False):",
@@ -240,6 +253,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("system/files/disk.py", "_copy_in_kernel", "while done < size: => while done <= size:"): (
         "Asked for nothing, the kernel copies nothing, and that ends the loop too."
     ),
+    (
+        "system/files/rewriting.py",
+        "Rewriter.apply",
+        "carried = carried or vanished > 0 => carried = carried or vanished >= 0",
+    ): "The same rows are placed; only that all of them are read for it, which the line above has done anyway.",
     ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None'): (
         "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from atm.domain.mail.messages import URGENT_MARK
 from atm.domain.mail.quotas import (
     MOST_BYTES,
     MOST_ROWS,
@@ -13,6 +14,7 @@ from atm.domain.mail.quotas import (
     Backlog,
     Quota,
     in_words,
+    is_held,
 )
 from atm.domain.team.team import Member, Team
 from atm.testing.mail import make_message
@@ -104,3 +106,23 @@ def test_a_refusal_says_who_has_not_read_what_and_what_to_do():
 
 def test_sizes_in_words():
     assert [in_words(size) for size in (0, 1, 1025, 1 << 20, 5 << 19)] == ["0 KB", "1 KB", "2 KB", "1.0 MB", "2.5 MB"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "to", "text", "waits"),
+    [
+        ("ann", "bob", "hello", True),
+        ("ann", "bob", f"{URGENT_MARK} stop", False),
+        ("ann", "Dora", "hello", False),
+        ("lea", "bob", "hello", False),
+        ("stranger", "bob", "hello", False),
+    ],
+)
+def test_while_the_lead_is_away_teammates_mail_waits_and_what_is_urgent_or_for_a_person_does_not(
+    sender, to, text, waits
+):
+    crew = Team(name="crew", members=[Member("lea"), *CREW.members], lead="lea")
+    message = make_message("1", text, sender=sender)
+    assert not is_held(crew, to, message)
+    crew.lead_is_away = True
+    assert is_held(crew, to, message) is waits

@@ -454,3 +454,10 @@ class TestRawArray:
 )
 def test_a_field_is_taken_out_and_the_others_stay_to_the_letter(text, after):
     assert without_members(text, ["b"]) == after
+
+
+def test_what_javascript_leaves_as_it_is_is_no_escape():
+    """So a text that Claude Code wrote is the same text after us, to the byte."""
+    assert quote("a\x7fb") == '"a\x7fb"'
+    assert quote("é\x7f") == '"é\x7f"'
+    assert quote("\ud83d\x7f") == '"\\ud83d\\u007f"', "what no file can hold is escaped, and the rest with it"

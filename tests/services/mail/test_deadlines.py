@@ -173,3 +173,11 @@ def test_clean_up_waits_for_another_time_if_somebody_is_at_the_file(boardroom, i
     inboxes.error = busy()
     send(boardroom, "crew", "ann", letter())
     assert [what for what, _ in inboxes.waited] == ["append"]
+
+
+def test_no_attempt_is_waited_for_that_would_have_no_time_left(boardroom, inboxes, monkeypatch):
+    monkeypatch.setattr("atm.services.mail.posting.BETWEEN_ATTEMPTS", 0.125)
+    inboxes.error, inboxes.takes = WriteRefused("read-only", "check"), 4.375
+    assert time_left(SEND_WITHIN, inboxes.takes) == 0.125
+    assert send(boardroom, "crew", "ann", letter()).outcome == "queued"
+    assert len(inboxes.waited) == 1

@@ -203,6 +203,7 @@ def test_who_interrupts_a_broadcast_is_told_of_everybody(post, monkeypatch):
         "interrupted before it was sent",
     ]
     assert {sent.message_id for sent in copies} == {id}
+    assert not any(sent.offline for sent in copies)
 
 
 def test_what_waits_for_room_in_a_team_whose_roster_cannot_be_read_waits_by_itself(post, monkeypatch):

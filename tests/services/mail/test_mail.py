@@ -18,6 +18,7 @@ from atm.domain.errors import (
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.team.choosing import Whereabouts
 from atm.domain.team.team import Member
+from atm.services.mail.bookkeeping import all_told
 from atm.services.mail.mailroom import find_recipient, sender_address
 from atm.services.mail.posting import QUEUED_WARNING, Draft, compose, deliver, send_to
 from atm.services.mail.sending import broadcast, plan, send
@@ -280,3 +281,13 @@ def test_a_message_without_a_call_to_action_is_not_called_tagged(boardroom):
     to = find_recipient(boardroom, "crew", "cleo")
     sent = send_to(boardroom, to, compose(boardroom, to, letter()))
     assert (sent.offline, sent.tagged) == (True, False)
+
+
+def test_a_ledger_that_cannot_be_read_tells_nothing_and_whoever_asked_is_told(boardroom, monkeypatch):
+    def refused(*_):
+        raise UnreadableFile("mailbox.log is no file", "mend it")
+
+    monkeypatch.setattr(boardroom.ledger, "entries", refused)
+    assert all_told(boardroom, "crew") == []
+    (said,) = boardroom.troubles.all
+    assert "mailbox.log is no file" in said

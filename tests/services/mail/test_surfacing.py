@@ -218,6 +218,9 @@ def test_a_row_of_the_largest_size_is_shown_and_a_larger_one_is_not(boardroom, m
     monkeypatch.setattr(surfacing, "LARGEST_ROW", len(first.raw))
     assert texts(unread_for(boardroom, "crew", "ann")) == ["one"]
     assert texts(glance_for(boardroom, "crew", "ann", lambda _: False).messages) == ["one"]
+    turn = a_turn(boardroom)
+    with turn:
+        assert turn.too_large == 1
 
 
 def test_a_turn_knows_how_many_rows_are_too_large(boardroom):

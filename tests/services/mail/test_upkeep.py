@@ -14,10 +14,11 @@ from atm.formats.mail.inbox import LARGEST_ROW, Inbox
 from atm.formats.mail.journal import MESSAGE, Entry, Line
 from atm.services.mail import reading
 from atm.services.mail.bookkeeping import record
+from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.reading import Filter, Reading, peek, take
-from atm.services.mail.retention import cleanup, compact
+from atm.services.mail.retention import cleanup, compact, compact_if_due
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import MOST_AT_ONCE, drain, drop
 from atm.services.roster.members import add_member
@@ -395,6 +396,20 @@ class TestReading:
         send(boardroom, "crew", "ann", letter())
         peek(boardroom, "crew", "ann", Filter())
         assert len(boardroom.inboxes.unread("crew", "ann")) == 1
+
+    @pytest.mark.parametrize(("bytes_more", "left"), [(0, 10), (2, 5)])
+    def test_few_rows_are_cleaned_up_after_a_send_only_where_they_are_very_large(
+        self, boardroom, monkeypatch, bytes_more, left
+    ):
+        """Those that were read long ago, but for the last five."""
+        old = [make_message(f"old-{n}", read=True, at="2020-01-01T00:00:00.000Z") for n in range(9)]
+        boardroom.policy.compact_above = 12
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [*old, make_message("new")])
+        size = boardroom.inboxes.size("crew", "ann")
+        monkeypatch.setattr("atm.services.mail.retention.MOST_READ", (size - bytes_more) / 2)
+        to = find_recipient(boardroom, "crew", "ann")
+        assert boardroom.policy.may_concern(size)
+        assert compact_if_due(boardroom, to) == 10 - left - (1 if bytes_more else 0)
 
     def test_a_row_too_large_to_show_is_neither_shown_nor_marked(self, boardroom):
         boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message("big", "x" * 9_000_000), make_message("small")])

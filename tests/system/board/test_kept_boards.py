@@ -198,12 +198,14 @@ def test_a_file_that_may_not_be_read_is_tried_again_without_news(news, layout, f
             return super().open_read(path)
 
     put(folder, 1)
+    put(folder, 2)
     disk = Refusing()
     kept = KeptBoards(disk, Hands(), layout, news)
     for _ in range(2):
         scan = kept.scan("crew", str(folder))
         assert scan is not None
         assert scan.cards[1].problem
+        kept.remember("crew", scan)  # without an index everything would be looked at anyway
     disk.refuses = False
     scan = kept.scan("crew", str(folder))
     assert scan is not None

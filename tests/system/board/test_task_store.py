@@ -554,3 +554,10 @@ def test_an_error_in_a_turn_lets_go_of_the_list(busy):
         turn.change("1", lambda _: 1 // 0)
     assert sorted(os.listdir(busy.folder)) == [".highwatermark", ".lock", "1.json", "2.json", "3.json"]
     assert board.claim(busy.boardroom(), "crew", "ann").task is not None
+
+
+def test_a_turn_sees_what_it_has_just_changed_also_what_stands_in_no_history(busy):
+    with busy.boardroom().tasks.turn("crew") as turn:
+        turn.write([], {"3": Change(add={"blocks": ["2"]})})
+        assert turn.board.card("3").blocks == ["2"]
+    assert busy.boardroom().tasks.read("crew", "3").blocks == ["2"]

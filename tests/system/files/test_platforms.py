@@ -289,3 +289,25 @@ def test_a_process_on_windows_is_asked_through_a_handle(monkeypatch):
     ):
         monkeypatch.setattr(ctypes, "windll", types.SimpleNamespace(kernel32=kernel), raising=False)
         assert liveness.process_is_alive(1234) is alive
+
+
+def test_a_read_that_the_system_cuts_short_goes_on(tmp_path, monkeypatch):
+    path, whole = tmp_path / "file", bytes(range(100))
+    path.write_bytes(b"before" + whole)
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda fd, size: read(fd, min(size, 30)))
+    fd = RealDisk().open_read(str(path))
+    try:
+        assert RealDisk().read_at(fd, 6, 100) == whole
+        assert RealDisk().read_at(fd, 6, 1000) == whole, "and ends where the file does"
+    finally:
+        os.close(fd)
+
+
+def test_where_nobody_can_be_asked_who_writes_nobody_is_waited_for(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"{}")
+    fcntl = pytest.importorskip("fcntl")
+    with open(path, "rb") as file, open(path, "ab"):
+        monkeypatch.delattr(fcntl, "F_SETLEASE", raising=False)
+        assert not disk._has_writer(file.fileno())

@@ -30,6 +30,7 @@ from atm.system.files.remains.displaced import MOST_TORN, TORN_FOR
 from atm.system.files.rewriting import LONGEST_HOLD, SHORTEST_HOLD, TORN_NAP, TORN_TRIES
 from atm.system.files.whole_files import read_whole
 from atm.testing import FakeClock, QuickDisk, make_message
+from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room
 
 ROUND = 0.1
@@ -153,12 +154,13 @@ def test_a_message_is_queued_and_arrives_once(mail, disk, clock, inbox):
     assert mail.spool.is_empty()
 
 
-def test_whoever_marks_has_marked_when_the_time_is_up(mail, disk, clock, inbox):
+def test_whoever_marks_has_marked_when_the_time_is_up(mail, disk, clock, inbox, layout):
     """To say otherwise would hide what was marked: nobody would show it."""
     append(mail, "id-1")
     before, disk.act = clock.monotonic(), stale(inbox)
     assert [row.id for row in mail.inboxes.claim("crew", "ann", list)] == ["id-1"]
     assert clock.monotonic() - before <= LONGEST_HOLD + 2 * ROUND
+    assert '"rewrite"' not in Path(build_locks(layout).file_for(str(inbox))).read_text()
     disk.act = None
     mail.inboxes.change("crew", "ann", list)
     assert {row.id: row.read for row in mail.inboxes.rows("crew", "ann")}["id-1"]

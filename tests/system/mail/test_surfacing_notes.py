@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from atm.domain.mail.surfacing import HOOK, ShowingNote
+from atm.system.files.disk import RealDisk
+from atm.system.mail.surfacing_notes import SurfacingNotes
+from atm.wiring.files import build_locks
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes say nothing there")
@@ -23,3 +26,15 @@ def test_what_is_being_shown_is_nobody_elses_business(room, layout):
             turn.end()
     finally:
         os.umask(former)
+
+
+def test_where_nobody_can_see_what_is_being_shown_that_is_told(layout):
+    class Refusing(RealDisk):
+        def look(self, path):
+            raise PermissionError(13, "Permission denied", path)
+
+    told: list[str] = []
+    notes = SurfacingNotes(Refusing(), build_locks(layout), layout, told.append)
+    assert notes.cut_off_since("crew", "ann") is None
+    (said,) = told
+    assert layout.surfacing("crew", "ann") in said
