@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import InboxFull, NoSuchTeam, TeamNotOurs
+from atm.domain.errors import BadName, InboxFull, NoSuchTeam, TeamNotOurs
 from atm.domain.mail.lifetimes import RetentionPolicy
 from atm.domain.mail.quotas import Allowance, Quota
 from atm.domain.team.team import Member, Team
@@ -24,6 +24,12 @@ def stores(request, home) -> Teamroom:
     made = memory_room(policy=RetentionPolicy()) if request.param == "memory" else _on_files(home)
     made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
     return made
+
+
+@pytest.mark.parametrize("name", ["../ann", "a/b", "", "..", "ann.lock", "x" * 300])
+def test_what_is_no_name_is_nobodys_inbox(home, name):
+    with pytest.raises(BadName):
+        _on_files(home).inboxes.size("crew", name)
 
 
 def test_a_file_whose_name_is_no_members_is_no_inbox(home):

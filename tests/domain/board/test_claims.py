@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from tests.proving import proves
 from atm.domain.board import claims
 from atm.domain.board.claims import check_claimant, choose, may_claim, why_nothing
 from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import PRIORITIES, STATUSES, Card, Change, Stamp
+from atm.domain.board.tasks import PRIORITIES, STATUSES, Card, Change, Stamp, Task
 from atm.domain.errors import NotAllowed
 from atm.domain.work_errors import NotClaimant, TaskClosed
 from atm.formats.board.task import apply, decode_task, new_task
@@ -297,3 +299,37 @@ def test_whatever_the_board_a_choice_is_a_task_that_can_be_had_or_a_reason(cards
         assert choice.card.status == "pending"
         assert not made.open_blockers(choice.card)
         assert choice.card.owner in ("", "ann")
+
+
+@pytest.mark.parametrize(
+    ("at_work", "says"),
+    [
+        ([working(1, "bob")], "what is left waits for a task that somebody works on"),
+        ([working(1, "bob"), working(3, "cat")], "what is left waits for 2 tasks that others work on"),
+    ],
+)
+def test_it_says_how_many_tasks_are_worked_on(at_work, says):
+    assert why_nothing(board(*at_work, Card(2, blocked_by=["1"])), "ann").why == says
+
+
+@pytest.mark.parametrize(
+    ("card", "former"),
+    [(Card(1, status="completed"), "completed"), (ended(1, "cancelled"), "cancelled"), (ended(1), "failed")],
+)
+def test_a_task_that_is_reopened_was_what_its_outcome_says(card, former):
+    event = claims.reopen(card, BY, "once more").event
+    assert event is not None
+    assert (event["from"], event["to"]) == (former, "pending")
+
+
+def test_that_work_was_merged_is_noted_once_for_each_commit_and_only_of_what_is_completed():
+    def task(status: str, **work: str) -> Task:
+        raw = {"id": "1", "subject": "a", "status": status, "metadata": {"atm": {"work": work}}}
+        return decode_task(to_bytes(json.dumps(raw)), 1)
+
+    assert claims.note_merged(task("completed", merged="abc"), BY, "abc", "main") is None
+    assert claims.note_merged(task("in_progress"), BY, "abc", "main") is None
+    for before in (task("completed"), task("completed", merged="earlier", commit="c")):
+        change = claims.note_merged(before, BY, "abc", "main")
+        assert change is not None
+        assert change.own["work"] == {**before.part("work"), "merged": "abc", "into": "main"}

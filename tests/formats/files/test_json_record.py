@@ -181,7 +181,9 @@ class TestDecode:
             "assert 'json' not in sys.modules\n"
             "for text in ('[1, ', '{\"a\" 1}', '\"', '\"\\\\x\"', '{1: 2}'):\n"
             "    try: decode(text)\n"
-            "    except NotJson: continue\n"
+            "    except NotJson as error:\n"
+            "        assert str(error) not in ('', 'None'), text\n"
+            "        continue\n"
             "    raise SystemExit(text)\n"
         )
 

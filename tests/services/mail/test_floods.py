@@ -116,6 +116,30 @@ def test_what_waited_for_something_else_and_finds_no_room_waits_for_that_from_no
     assert say(post, "from cat", sender="cat").outcome == "success", "it holds up nobody else"
 
 
+def test_who_has_no_room_holds_up_nobody_else_whose_mail_waits(post):
+    flood(post, ROWS + 1)
+    raw = make_message("id-1", "from cat", sender="cat").raw
+    post.spool.put(SpoolEntry(team="crew", agent="bob", message_id="id-1", raw=raw, created_at=1.0, reason="held"))
+    done = drain(post, everything=True)
+    assert (done.delivered, done.waiting) == (1, 1)
+    assert "from cat" in unread(post)
+
+
+def test_that_it_is_being_delivered_is_noted_before_that_can_be_seen(post, monkeypatch):
+    """Whoever is killed in between leaves behind what the next one looks for (G2)."""
+    append, noted = type(post.inboxes).append, []
+
+    def watched(self, *given, **named):
+        noted.append([one.was_tried for one in post.spool.pending()])
+        return append(self, *given, **named)
+
+    flood(post, ROWS + 1)
+    read(post)
+    monkeypatch.setattr(type(post.inboxes), "append", watched)
+    assert drain(post, everything=True).delivered == 1
+    assert noted == [[True]]
+
+
 def test_what_would_fit_does_not_overtake_what_the_same_sender_sent_before(post):
     post.quota = Quota(0, 10_000)
     for text in ("x" * 4000, "y" * 4000, "z" * 4000, "small"):

@@ -18,7 +18,7 @@ from atm.domain.errors import (
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.team.choosing import Whereabouts
 from atm.domain.team.team import Member
-from atm.services.mail.bookkeeping import all_told
+from atm.services.mail.bookkeeping import all_told, record, shown_at
 from atm.services.mail.mailroom import find_recipient, sender_address
 from atm.services.mail.posting import QUEUED_WARNING, Draft, compose, deliver, send_to
 from atm.services.mail.sending import broadcast, plan, send
@@ -291,3 +291,19 @@ def test_a_ledger_that_cannot_be_read_tells_nothing_and_whoever_asked_is_told(bo
     assert all_told(boardroom, "crew") == []
     (said,) = boardroom.troubles.all
     assert "mailbox.log is no file" in said
+
+
+def test_when_somebody_was_shown_a_message(boardroom):
+    """Of what was given back, and of what others were shown, it is not."""
+    _, copies = broadcast(boardroom, "crew", letter())
+    id = copies[0].message_id
+    assert shown_at(boardroom, "crew", "ann", id) == 0
+    boardroom.clock.pass_time(60)
+    first = boardroom.clock.now()
+    record(boardroom, "crew", "ann", [id], "surfaced", "hook of a test")
+    boardroom.clock.pass_time(60)
+    record(boardroom, "crew", "bob", [id], "returned", "somebody else's")
+    record(boardroom, "crew", "ann", [id], "read", "and read later")
+    assert shown_at(boardroom, "crew", "ann", id) == pytest.approx(first, abs=0.001)
+    record(boardroom, "crew", "ann", [id], "returned", "it was not shown after all")
+    assert shown_at(boardroom, "crew", "ann", id) == 0

@@ -451,6 +451,16 @@ class TestReading:
         peek(boardroom, "crew", "ann", Filter())
         assert boardroom.drift.seen() == [{"kind": "inbox", "field": "novel"}]
 
+    @pytest.mark.parametrize("cheap", [-1, 1 << 20])
+    def test_unknown_fields_of_what_is_read_are_noted(self, boardroom, monkeypatch, cheap):
+        from atm.formats.mail.inbox import decode_row
+
+        odd = decode_row('{"from": "x", "text": "y", "timestamp": "", "read": false, "novel": 1}')
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [odd])
+        monkeypatch.setattr("atm.services.mail.reading.CHEAP_LOOK", cheap)
+        take(boardroom, "crew", "ann", Filter())
+        assert boardroom.drift.seen() == [{"kind": "inbox", "field": "novel"}]
+
     @pytest.mark.parametrize(
         ("wanted", "expected"),
         [
@@ -566,3 +576,15 @@ class TestCleanUp:
         boardroom.compact_claudes = is_allowed
         send(boardroom, "crew", "dora", letter("new"))
         assert len(texts(boardroom, "dora")) == left
+
+
+def test_what_was_for_somebody_who_had_that_name_before_is_not_missing(boardroom):
+    """D26. It joined after that was written."""
+    send(boardroom, "crew", "ann", letter())
+    boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+    entries = boardroom.ledger.entries("crew")[0]
+    boardroom.clock.pass_time(60)
+    now = boardroom.clock.now()
+    for joined, missing in ((now - 120, 1), (now - 10, 0), (now + 3600, 1)):
+        crew = Team(name="crew", members=[Member("ann", joined_at=joined)])
+        assert missing_rows(boardroom, crew, entries) == missing

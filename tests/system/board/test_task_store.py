@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import REFRESH_AFTER, Locks
+from atm.system.files.whole_files import temporary_of
 from atm.testing import FakeChance, FakeClock, MemoryPrograms
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
@@ -561,3 +563,52 @@ def test_a_turn_sees_what_it_has_just_changed_also_what_stands_in_no_history(bus
         turn.write([], {"3": Change(add={"blocks": ["2"]})})
         assert turn.board.card("3").blocks == ["2"]
     assert busy.boardroom().tasks.read("crew", "3").blocks == ["2"]
+
+
+@pytest.mark.parametrize("name", [".2.json", "2.json.lock.old"])
+def test_what_only_looks_like_the_trace_of_a_change_is_none(busy, name):
+    (busy.folder / name).mkdir()
+    with busy.boardroom().tasks.turn("crew") as turn:
+        assert turn.scan.being_changed == {}
+
+
+def test_whoever_changes_a_task_now_is_not_waited_for_by_others(busy):
+    """A lock that was left behind long ago is watched; that of somebody at work is let be."""
+    (busy.folder / "2.json.lock").mkdir()
+    before = busy.clock.ahead
+    board.claim(busy.boardroom(), "crew", "ann", "3")
+    assert busy.clock.ahead == before
+
+
+def test_of_two_changes_of_which_the_second_is_refused_none_is_made(busy):
+    class Refusing(RealDisk):
+        def exchange(self, one: str, other: str) -> bool:
+            if other.endswith("/3.json"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), other)
+            return super().exchange(one, other)
+
+        def rename(self, one: str, other: str) -> None:
+            if other.endswith("/3.json"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), other)
+            super().rename(one, other)
+
+    changes = {id: Change(fields={"subject": "new"}) for id in ("1", "3")}
+    with pytest.raises(AtmError), busy.boardroom(Refusing()).tasks.turn("crew") as turn:
+        turn.write([], changes)
+    assert [busy.boardroom().tasks.read("crew", id).subject for id in ("1", "3")] == ["base", "free"]
+
+
+def test_the_note_of_what_is_written_makes_its_folder(busy):
+    with busy.boardroom().tasks.turn("crew") as turn:
+        shutil.rmtree(os.path.dirname(busy.layout.task_intent("crew")))
+        turn.write([], {id: Change(fields={"subject": "new"}) for id in ("1", "3")})
+    assert busy.boardroom().tasks.read("crew", "3").subject == "new"
+
+
+def test_a_mark_of_numbers_that_a_killed_process_left_half_made_is_made_anew(busy):
+    left = Path(temporary_of(f"{busy.folder}/.highwatermark"))
+    with busy.boardroom().tasks.turn("crew") as turn:
+        left.write_text("9999999")
+        turn.reserve([7])
+    assert not left.exists()
+    assert (busy.folder / ".highwatermark").read_text() == "7"

@@ -104,3 +104,20 @@ def test_a_lock_that_another_process_holds_gives_the_turn_back(tmp_path: Path) -
     assert turns._queues == {}
     with locks_of(tmp_path, turns).private(target, patience=0):
         assert list(turns._queues) == [alone.file_for(target)]
+
+
+def test_who_is_interrupted_while_it_waits_has_no_turn_to_give_back(tmp_path):
+    class Interrupted(Turns):
+        given = 0
+
+        def take(self, path: str, seconds: float) -> bool:  # noqa: ARG002
+            raise KeyboardInterrupt
+
+        def give(self, path: str) -> None:
+            self.given += 1
+            super().give(path)
+
+    turns = Interrupted()
+    with pytest.raises(KeyboardInterrupt), locks_of(tmp_path, turns).private(str(tmp_path / "target")):
+        pass
+    assert turns.given == 0
