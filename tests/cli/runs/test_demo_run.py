@@ -7,8 +7,14 @@ import shutil
 
 from tests.proving import proves
 
-from atm.ui.demo.run_repository import FILES, PLAN
+from atm.domain.runs.memory import RunEvent
+from atm.domain.runs.orders import RunOrder
+from atm.formats.runs.event_line import encode_event
+from atm.ui.demo.run_play import Play
+from atm.ui.demo.run_repository import FILES, PLAN, PLANNED, TEAM
+from atm.ui.demo.run_sandbox import Sandbox
 from atm.wiring.files import find_layout
+from atm.wiring.runs import build_runs
 
 SECONDS = 300
 """A guard against hanging; the demo itself takes a few seconds."""
@@ -59,3 +65,24 @@ def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
     team = find_layout({"ATM_HOME": f"{sandbox}/home"}).team("till")
     assert len(os.listdir(f"{team}/runs")) == 1
     assert {*FILES} <= {os.path.relpath(os.path.join(at, n), folder) for at, _, names in os.walk(folder) for n in names}
+
+
+def test_what_the_lead_had_noted_when_it_was_killed_is_known_though_it_told_nobody():
+    """Else the plan of a task that was claimed in that moment would wait for a yes for ever."""
+    sandbox, shown = Sandbox({}), list[str]()
+    try:
+        play = Play(sandbox, tell=lambda *_: None, show=lambda _, event: shown.append(event.kind if event else ""))
+        runs = build_runs(sandbox.layout)
+        told = [RunEvent("task.added", "8", 1.0, title=PLANNED), RunEvent("task.reopened", "9", 2.0, state="pending")]
+        untold = RunEvent("task.claimed", "8", 2.0, state="planning", owner="kite", claim="c")
+        runs.write(RunOrder(run="r", team=TEAM, folder=sandbox.repository))
+        runs.append(TEAM, "r", [*told, untold])
+        for event in told:
+            play._take(encode_event(event, TEAM, "r"))
+        for _ in range(2):
+            play._catch_up()
+        assert play.memory.task("8").state == "planning"
+        assert (play.titles, play.sent_back) == ({"8": PLANNED}, 1)
+        assert shown == ["task.added", "task.reopened", "task.claimed"]
+    finally:
+        sandbox.remove()

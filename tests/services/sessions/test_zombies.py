@@ -12,7 +12,7 @@ from tests.services.sessions.stage import MINUTE, SessionStage
 from atm.domain.team.team import Member
 from atm.services.board.reviews import ask as ask_question
 from atm.services.roster.members import add_member
-from atm.services.sessions.overview import look_at
+from atm.services.sessions.overview import lead_state_of, look_at
 from atm.services.sessions.resuming import RESUMED, resume
 from atm.services.sessions.zombies import watch_lead
 from atm.services.team.leading import change_lead, lead_of
@@ -143,3 +143,22 @@ def test_after_half_an_hour_they_are_shut_down(stage, minutes, expected):
     assert any("shut down" in text for text in stage.inbox("bob")) is (expected == "over")
     again = away(stage, 1)
     assert again.changed == ""
+
+
+@pytest.mark.parametrize("minutes", [1, 31])
+def test_a_look_that_began_before_the_lead_resumed_does_not_hold_the_mail_again(stage, monkeypatch, minutes):
+    away(stage)
+    stage.later(minutes * MINUTE)
+    stage.alive("bob")
+
+    def look_slowly(*given):
+        seen = lead_state_of(*given)
+        resume(stage.as_session("one"), "crew")
+        return seen
+
+    monkeypatch.setattr("atm.services.sessions.zombies.lead_state_of", look_slowly)
+    done = watch_lead(stage.desk, "crew")
+    assert (done.lead, done.changed) == ("away" if minutes == 1 else "over", "")
+    assert not stage.room.rosters.is_lead_away("crew")
+    assert stage.say("bob", "cat").outcome == "success"
+    assert not [text for text in stage.inbox("bob") if "shut down" in text]

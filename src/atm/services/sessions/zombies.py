@@ -70,20 +70,30 @@ def watch_lead(desk: SessionRoom, team: str) -> WatchedLead:
         lead = _is_gone(desk, found, lead, done)
         if lead.away_since is None:
             return done  # it came back a moment ago
+    if not _is_held(desk, team, may_hold=done.lead != timeouts.OVER):
+        return done
     if done.lead == timeouts.OVER:
         _end(desk, found, lead, done)
-        return done
-    _hold(desk, team)
-    _look_after(desk, found, lead, done)
+    else:
+        _look_after(desk, found, lead, done)
     return done
 
 
-def _hold(desk: SessionRoom, team: str) -> None:
-    """Again in every round: the mark is that of the daemon that lives now."""
+def _is_held(desk: SessionRoom, team: str, *, may_hold: bool) -> bool:
+    """
+    Is the lead still away? Then mail waits: again in every round, because the mark is that of the daemon that lives.
+
+    Decided where the lead is changed: whoever resumes has taken the mark away, and a look that began before that would
+    put it back.
+    """
     presence, pid = desk.room.presence, desk.crew.pid
     since = to_iso(desk.clock.now())
-    if not desk.room.rosters.is_lead_away(team):
-        desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
+
+    def mark(lead: LeadSession) -> None:
+        if may_hold and lead.away_since is not None and not desk.room.rosters.is_lead_away(team):
+            desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
+
+    return change_lead(desk.room, team, mark).away_since is not None
 
 
 def _is_gone(desk: SessionRoom, team: Team, seen: LeadSession, done: WatchedLead) -> LeadSession:

@@ -54,6 +54,8 @@ class Play:
     """Tasks that were red together with others."""
     report: dict[str, Plain] = field(default_factory=dict)
     _answered: set[str] = field(default_factory=set)
+    _heard: set[tuple[str, str, float]] = field(default_factory=set)
+    """Events: what, about whom and when."""
     _until: float = 0.0
 
     def perform(self) -> None:
@@ -63,6 +65,7 @@ class Play:
         self._watch(self.sandbox.start("run", "--crew", "crew.toml", "--plan", "plan.md", "--yes"), is_killed=True)
         if not self.report:
             self._leave_alone()
+            self._catch_up()
             self.tell(self, "$ atm run --resume    # what was done is known; what was begun goes on")
             self._watch(self.sandbox.start("run", "--resume"), is_killed=False)
         if not self.report:
@@ -118,15 +121,31 @@ class Play:
     def _take(self, line: str) -> None:
         event = next(decode_events(line), None) if line else None
         if event is not None:
-            self.memory.take(event)
-            if event.kind == kinds.ADDED:
-                self.titles[event.subject] = event.text("title")
-            self.sent_back += event.kind == kinds.REOPENED
-            if event.kind == kinds.SPAWNED and event.number("pid"):
-                self.pids.append(int(event.number("pid")))
-        elif line:
+            self._happened(event)
+            return
+        if line:
             self._take_report(line)
+        self.show(self, None)
+
+    def _happened(self, event: RunEvent) -> None:
+        self._heard.add((event.kind, event.subject, event.at))
+        self.memory.take(event)
+        if event.kind == kinds.ADDED:
+            self.titles[event.subject] = event.text("title")
+        self.sent_back += event.kind == kinds.REOPENED
+        if event.kind == kinds.SPAWNED and event.number("pid"):
+            self.pids.append(int(event.number("pid")))
         self.show(self, event)
+
+    def _catch_up(self) -> None:
+        """What the lead had noted when it was killed, and could tell nobody any more; the next one knows it already."""
+        from atm.wiring.runs import build_runs
+
+        runs = build_runs(self.sandbox.layout)
+        for run in runs.names(TEAM):
+            for event in runs.events(TEAM, run):
+                if (event.kind, event.subject, event.at) not in self._heard:
+                    self._happened(event)
 
     def _take_report(self, line: str) -> None:
         try:
