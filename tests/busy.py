@@ -25,6 +25,15 @@ PROJECT = Path(__file__).parent.parent
 KEPT = ("LANG", "PIP_CONFIG_FILE", "PIP_CERT", "PIP_FIND_LINKS", "PIP_DEFAULT_TIMEOUT", "SSL_CERT_FILE")
 """Variables of ours that a run has, besides HOME and PATH: where packages come from."""
 
+LOOP = """
+import os
+ours = os.getppid()
+while os.getppid() == ours:
+    for _ in range(1_000_000):
+        pass
+"""
+"""It ends with us, even if we are killed."""
+
 
 def as_nohup_does() -> None:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
@@ -44,17 +53,22 @@ def run_once(folder: Path, programs: Path, runners: int) -> int:
     subprocess.run(["git", "clone", "-q", str(PROJECT), str(folder / "atm")], check=True)
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     with open(folder / "output.txt", "wb") as output:
-        made = subprocess.run(
+        made = subprocess.Popen(
             ["make", "test", f"JOBS={runners}"],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             cwd=folder / "atm",
             env={**kept, "HOME": str(home), "PATH": str(programs)},
-            preexec_fn=as_nohup_does,
-            check=False,
+            preexec_fn=as_nohup_does,  # noqa: PLW1509 - this process has no threads
+            start_new_session=True,
         )
-    return made.returncode
+    try:
+        return made.wait()
+    except BaseException:  # Ctrl-C and SIGTERM: all that it started goes with us
+        os.killpg(made.pid, signal.SIGKILL)
+        made.wait()
+        raise
 
 
 def last_words(folder: Path) -> str:
@@ -69,7 +83,8 @@ def main(runs: int, loops: int = 8) -> int:
     hide(programs)
     use_this_python(programs)
     print(f"{runs} runs beside {loops} busy loops, in {place}", flush=True)
-    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    beside = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(loops)]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     codes = []
     try:
         for number in range(1, runs + 1):
