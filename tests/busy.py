@@ -26,9 +26,8 @@ KEPT = ("LANG", "PIP_CONFIG_FILE", "PIP_CERT", "PIP_FIND_LINKS", "PIP_DEFAULT_TI
 """Variables of ours that a run has, besides HOME and PATH: where packages come from."""
 
 LOOP = """
-import os
-ours = os.getppid()
-while os.getppid() == ours:
+import os, sys
+while os.getppid() == int(sys.argv[1]):
     for _ in range(1_000_000):
         pass
 """
@@ -83,7 +82,7 @@ def main(runs: int, loops: int = 8) -> int:
     hide(programs)
     use_this_python(programs)
     print(f"{runs} runs beside {loops} busy loops, in {place}", flush=True)
-    beside = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(loops)]
+    beside = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())]) for _ in range(loops)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     codes = []
     try:
