@@ -568,3 +568,23 @@ def fill(path):
                 file.write(b"x" * 4096)
         except OSError:
             return
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["as usual", "unbuffered"])
+@pytest.mark.parametrize("words", [("inbox",), ("inbox", "--json"), ("--version",)], ids=" ".join)
+@pytest.mark.parametrize(("where", "says"), [(">/dev/full", "No space left on device"), (">&-", "output is closed")])
+def test_an_answer_that_cannot_be_written_is_an_error_in_words(crew, where, says, words, unbuffered):
+    """Also if it waited in a buffer until the very end."""
+    if "full" in where and not os.path.exists("/dev/full"):
+        pytest.skip("only Linux has a device that is always full")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {where}', "sh", *crew.command(*words)],
+        env={**crew.environment, "PYTHONUNBUFFERED": unbuffered},
+        cwd=crew.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("error: ") and says in line], done.stderr

@@ -43,11 +43,22 @@ def run() -> None:
     code = main(sys.argv[1:], is_program=True)
     try:
         if code < BY_SIGNAL:  # what is left of an output that was interrupted is for nobody
-            sys.stdout.flush()
+            code = _written(code)
         sys.stderr.flush()
     except (OSError, ValueError):
         code = code or ERROR
     os._exit(code)
+
+
+def _written(code: int) -> int:
+    """What stands in the buffer is no output yet: if it cannot be written, that is an error as any other, in words."""
+    try:
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):
+        return code or ERROR
+    except OSError as error:
+        return code or _say(_unexpected(error), as_json=False)
+    return code
 
 
 def main(words: list[str], *, is_program: bool = False) -> int:
@@ -279,5 +290,8 @@ def _say(error: AtmError, as_json: bool) -> int:
         if isinstance(sys.stdout, ClosedOutput):
             return ERROR
         parts = {"code": error.code, "message": str(error), "remedy": error.remedy, "path": error.path}
-        sys.stdout.write(encode({"error": parts}) + "\n")
+        try:
+            sys.stdout.write(encode({"error": parts}) + "\n")
+        except OSError:
+            pass  # that may be the very error
     return error.exit_code
