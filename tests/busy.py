@@ -82,8 +82,8 @@ def main(runs: int, loops: int = 8) -> int:
     hide(programs)
     use_this_python(programs)
     print(f"{runs} runs beside {loops} busy loops, in {place}", flush=True)
-    beside = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())]) for _ in range(loops)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    beside = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())]) for _ in range(loops)]
     codes = []
     try:
         for number in range(1, runs + 1):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from atm.domain.board.dependencies import Board
-from atm.domain.merges.items import CONFLICT, MERGED, RESOLVED, MergeItem, MergeQueue, MergeRival
+from atm.domain.merges.items import CONFLICT, FAILED, MERGED, RESOLVED, MergeItem, MergeQueue, MergeRival
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent, RunMemory
 from atm.domain.runs.observing import observe
@@ -60,6 +62,14 @@ def test_a_conflict_that_is_found_while_somebody_looks_is_told_once():
     known = memory()
     assert told(known, NOON + 3, item(CONFLICT, NOON + 3.2)) == [("merge.conflict_detected", NOON + 3.2)]
     assert told(known, NOON + 4, item(RESOLVED, NOON + 3.2)) == [("merge.resolved", NOON + 4)]
+
+
+@pytest.mark.parametrize("status", [RESOLVED, FAILED])
+def test_one_that_is_found_and_over_while_somebody_looks_is_told_once_and_in_order(status):
+    known = memory()
+    conflict, over = told(known, NOON + 3, item(status, NOON + 3.2))
+    assert (conflict, over) == (("merge.conflict_detected", NOON + 3.2), (f"merge.{status}", NOON + 3.2))
+    assert told(known, NOON + 4, item(MERGED, NOON + 3.2)) == [("merge.merged", NOON + 4)]
 
 
 def test_whoever_goes_on_with_a_run_tells_no_conflict_twice():

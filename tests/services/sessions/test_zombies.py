@@ -14,6 +14,7 @@ from atm.services.board.reviews import ask as ask_question
 from atm.services.roster.members import add_member
 from atm.services.sessions.overview import lead_state_of, look_at
 from atm.services.sessions.resuming import RESUMED, resume
+from atm.services.sessions.teammates import save_all
 from atm.services.sessions.zombies import watch_lead
 from atm.services.team.leading import change_lead, lead_of
 
@@ -143,6 +144,21 @@ def test_after_half_an_hour_they_are_shut_down(stage, minutes, expected):
     assert any("shut down" in text for text in stage.inbox("bob")) is (expected == "over")
     again = away(stage, 1)
     assert again.changed == ""
+
+
+def test_nobody_loses_a_task_whose_lead_resumed_while_its_work_was_saved(stage, monkeypatch):
+    away(stage)
+    stage.later(10.1 * MINUTE)
+    stage.alive("bob", state="idle")
+
+    def save_slowly(*given):
+        saved = save_all(*given)
+        resume(stage.as_session("one"), "crew")
+        return saved
+
+    monkeypatch.setattr("atm.services.sessions.zombies.save_all", save_slowly)
+    assert watch_lead(stage.desk, "crew").released == []
+    assert stage.card("1").owner == "bob"
 
 
 @pytest.mark.parametrize("minutes", [1, 31])

@@ -149,7 +149,8 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
             yield RunEvent(f"merge.{CONFLICT}", item.task, item.conflict_at, **found)
         if memory.merges.get(item.task) != {**told, "status": item.status}:
             own = {CONFLICT: item.conflict_at, MERGED: item.merged_at}.get(item.status, 0.0)
-            yield RunEvent(f"merge.{item.status}", item.task, own if own > known_at else view.now, **told)
+            at = own if own > known_at else max(view.now, item.conflict_at)  # the look began before all that it saw
+            yield RunEvent(f"merge.{item.status}", item.task, at, **told)
 
 
 def _approvals(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:

@@ -70,7 +70,7 @@ def watch_lead(desk: SessionRoom, team: str) -> WatchedLead:
         lead = _is_gone(desk, found, lead, done)
         if lead.away_since is None:
             return done  # it came back a moment ago
-    if not _is_held(desk, team, may_hold=done.lead != timeouts.OVER):
+    if not _is_still_away(desk, team, may_hold_mail=done.lead != timeouts.OVER):
         return done
     if done.lead == timeouts.OVER:
         _end(desk, found, lead, done)
@@ -79,9 +79,9 @@ def watch_lead(desk: SessionRoom, team: str) -> WatchedLead:
     return done
 
 
-def _is_held(desk: SessionRoom, team: str, *, may_hold: bool) -> bool:
+def _is_still_away(desk: SessionRoom, team: str, *, may_hold_mail: bool) -> bool:
     """
-    Is the lead still away? Then mail waits: again in every round, because the mark is that of the daemon that lives.
+    Then mail waits: marked again in every round, because the mark is that of the daemon that lives.
 
     Decided where the lead is changed: whoever resumes has taken the mark away, and a look that began before that would
     put it back.
@@ -90,7 +90,7 @@ def _is_held(desk: SessionRoom, team: str, *, may_hold: bool) -> bool:
     since = to_iso(desk.clock.now())
 
     def mark(lead: LeadSession) -> None:
-        if may_hold and lead.away_since is not None and not desk.room.rosters.is_lead_away(team):
+        if may_hold_mail and lead.away_since is not None and not desk.room.rosters.is_lead_away(team):
             desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
 
     return change_lead(desk.room, team, mark).away_since is not None
@@ -125,7 +125,8 @@ def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedL
         if one.kind != AGENT or team.is_lead(one.name) or not one.task:
             continue
         why = timeouts.why_task_returns(away=away, waits=one.waits, idle=one.idle, policy=desk.policy)
-        if why:
+        # Saving their work takes its time, and the lead may be back by now.
+        if why and lead_of(desk.room, team.name).away_since is not None:
             done.released += release_claims(desk.boardroom, team.name, one.name, "", why, only=one.task)
 
 
