@@ -148,6 +148,7 @@ def test_after_half_an_hour_they_are_shut_down(stage, minutes, expected):
 
 def test_nobody_loses_a_task_whose_lead_resumed_while_its_work_was_saved(stage, monkeypatch):
     away(stage)
+    stage.alive("bob", state="idle")
     stage.later(10.1 * MINUTE)
     stage.alive("bob", state="idle")
 
