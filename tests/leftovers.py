@@ -13,17 +13,20 @@ import gc
 import os
 import shutil
 import signal
-import sys
+import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 from tests.in_memory import root_of_a_run
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PROC = Path("/proc")
 TASKS, FILES = "/proc/self/task", "/proc/self/fd"
@@ -114,6 +117,10 @@ class Watch:
         """Did the test start a process? If not, there is no need to search all of them."""
         self.folder = ""
         """The temporary folder of this runner."""
+        self.named: set[str] = set()
+        """What lies there for which a test has failed."""
+        self.left_at_the_end: list[str] = []
+        """What lay there when all tests of all runners were over."""
         self._state: tuple[Any, ...] = ()
 
     def begin(self) -> None:
@@ -131,6 +138,7 @@ class Watch:
     def left_by(self, marks: list[bytes]) -> list[str]:
         """What is still there of a test whose processes carry one of these marks."""
         left, strangers = self._settled(marks if self.has_started else [])
+        self.named |= left.temporary
         said = [f"process {pid}: {words}" for pid, words in strangers.items()]
         said += [f"child {pid}, ended or not, was not waited for" for pid in left.processes - set(strangers)]
         said += [f"thread {thread.name}" for thread in left.threads]
@@ -173,12 +181,25 @@ WATCH = Watch()
 shared_by_tests = WATCH.share
 
 
-def _notice(event: str, _: object) -> None:
-    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec"):
-        WATCH.has_started = True
+def _notice() -> None:
+    WATCH.has_started = True
 
 
-sys.addaudithook(_notice)
+def _noticed(start: Callable[P, T]) -> Callable[P, T]:
+    def noticed(*args: P.args, **settings: P.kwargs) -> T:
+        _notice()
+        return start(*args, **settings)
+
+    return noticed
+
+
+# Not by a hook for audits: Python would ask it at each of the millions of files that are opened.
+subprocess.Popen.__init__ = _noticed(subprocess.Popen.__init__)  # type: ignore[assignment, method-assign]
+for _name in ("system", "posix_spawn", "posix_spawnp"):
+    if hasattr(os, _name):
+        setattr(os, _name, _noticed(getattr(os, _name)))
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_notice)
 
 
 def pytest_configure() -> None:
@@ -221,12 +242,31 @@ def _move_to_an_own_temporary_folder() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_sessionfinish() -> None:
-    """When the fixtures of all scopes are gone, nothing is left."""
-    left = os.listdir(WATCH.folder) if WATCH.folder else []
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """
+    When the fixtures of all scopes are gone, nothing is left but that for which a test has failed.
+
+    No exception: a runner of pytest-xdist would drop it, and who runs tests without that would read nothing else.
+    """
     if WATCH.folder:
+        WATCH.left_at_the_end += sorted(set(os.listdir(WATCH.folder)) - WATCH.named)
         shutil.rmtree(WATCH.folder, ignore_errors=True)
-    assert left == [], f"left in the temporary folder when all tests were over: {left}"
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_at_the_end"] = WATCH.left_at_the_end
+    elif WATCH.left_at_the_end and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A runner of pytest-xdist has ended."""
+    WATCH.left_at_the_end += getattr(node, "workeroutput", {}).get("left_at_the_end", [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if WATCH.left_at_the_end:
+        names = ", ".join(WATCH.left_at_the_end)
+        terminalreporter.write_line(f"left in the temporary folder when all tests were over: {names}", red=True)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
