@@ -257,12 +257,12 @@ def tiny_disk() -> Iterator[Callable[..., Path]]:
 
 @pytest.fixture
 def eventually() -> Callable[..., None]:
-    """Wait for a condition, at most so many seconds."""
+    """Wait for a condition, at most so many seconds; `otherwise` tells what was there instead."""
 
-    def wait(condition: Callable[[], object], seconds: float = 240.0) -> None:
+    def wait(condition: Callable[[], object], seconds: float = 240.0, otherwise: Callable[[], object] = str) -> None:
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, "the condition did not come true in time"
+            assert time.monotonic() < end, f"the condition did not come true in time: {otherwise()}"
             time.sleep(0.01)
 
     return wait

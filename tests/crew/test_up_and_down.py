@@ -176,13 +176,15 @@ def test_a_killed_host_is_cleared_away_by_the_next_command(crew: Crew) -> None:
 
 @proves("R003-2.3-17", "R003-7-teammate-18")
 def test_stop_ends_everything_also_what_left_its_session_and_cleared_its_environment(crew: Crew) -> None:
-    hides = "setsid env -i sleep 2001 & setsid sleep 2002 & (trap '' TERM INT HUP; sleep 2003) & sleep 2004"
+    # All processes of the machine are looked at; nobody else sleeps for just so long.
+    nap = f"sleep 9{os.getpid()}"
+    hides = f"setsid env -i {nap}1 & setsid {nap}2 & (trap '' TERM INT HUP; {nap}3) & {nap}4"
     crew("spawn", "command:bob", "--prompt", hides)
-    crew.eventually(lambda: sum("sleep 200" in line for line in _commands()) >= 4)
+    crew.eventually(lambda: sum(line.startswith(nap) for line in _commands()) == 4)
     said = crew("stop", "--json").json
     assert [(one["member"], one["how"]) for one in said["stopped"]] == [("bob", "killed")]
     assert said["left"] == []
-    assert [line for line in _commands() if "sleep 200" in line] == []
+    assert [line for line in _commands() if nap in line] == []
     assert crew.left() == NOTHING
     assert crew("stop", code=3).out == "no agent ran\n"
 

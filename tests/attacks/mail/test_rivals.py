@@ -105,18 +105,19 @@ def daemon_of(crew: Atm) -> Iterator[None]:
 def test_a_daemon_brings_back_what_a_rival_drops_of_its_own_without_any_command(crew, log, manner, eventually):
     inbox = crew.inbox("bob")
 
-    def is_whole() -> bool:
+    def found() -> tuple[list[str], list[str], list[str]]:
+        """The rival's rows that are gone, ours that are there, and what lies beside."""
         try:
-            return lost(inbox, log) == [] and texts(crew) == ["number 0", "number 1"]
+            return lost(inbox, log), texts(crew), beside(crew)
         except ValueError:
-            return False
+            return ["torn"], [], []
 
     with daemon_of(crew):
         with rival_at(inbox, manner, log):
             for number in range(2):
                 crew("send", "bob", f"number {number}", "--from", "ann")
-        eventually(is_whole)
-        eventually(lambda: beside(crew) == [])
+        whole: tuple[list[str], list[str], list[str]] = [], ["number 0", "number 1"], []
+        eventually(lambda: found() == whole, otherwise=found)
 
 
 BRACKETS = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 from tests.proving import proves
+
+from atm.system.files.disk import RealDisk
 
 TAG = "[PENDING ACTION - execute when online] "
 
@@ -413,34 +414,26 @@ class TestOthersBytes:
         return str(path)
 
     @proves("R001-1-11", "R001-3.2-38", "R001-3.3-26", "R001-4.2-send-05")
-    def test_a_rival_that_takes_no_lock_is_merged_and_reported(self, crew):
-        """The rival adds a row whenever it sees our new version being prepared beside the old one."""
-        stop, path = threading.Event(), crew.inbox("ann")
+    def test_a_rival_that_takes_no_lock_is_merged_and_reported(self, crew, monkeypatch):
+        """A rival adds a row while our new version lies beside the old one, right before they are exchanged."""
+        path, exchange = crew.inbox("ann"), RealDisk.exchange
 
-        def rival() -> None:
-            while not stop.is_set():
-                if any(".atm-" in name for name in os.listdir(path.parent)):
-                    rows = json.loads(path.read_bytes())
-                    rows.append(
-                        {"from": "rival", "text": "me too", "timestamp": "", "read": True, "id": f"r{len(rows)}"}
-                    )
-                    fresh = path.with_suffix(".rival")
-                    fresh.write_text(json.dumps(rows))
-                    os.replace(fresh, path)
-                    return
+        def exchange_too_late(disk: RealDisk, one: str, other: str) -> bool:
+            if other == str(path):
+                monkeypatch.setattr(RealDisk, "exchange", exchange)
+                rows = json.loads(path.read_bytes())
+                rows.append({"from": "rival", "text": "me too", "timestamp": "", "read": True, "id": "r1"})
+                fresh = path.with_suffix(".rival")
+                fresh.write_text(json.dumps(rows))
+                os.replace(fresh, path)
+            return exchange(disk, one, other)
 
-        for _ in range(20):
-            thread = threading.Thread(target=rival)
-            thread.start()
-            sent = crew("send", "ann", "hello", "--json").json
-            stop.set()
-            thread.join(10)
-            stop.clear()
-            if sent["outcome"] == "conflict_resolved":
-                break
+        crew.guest = True  # a command in this process has this disk
+        monkeypatch.setattr(RealDisk, "exchange", exchange_too_late)
+        sent = crew("send", "ann", "hello", "--json").json
         assert sent["outcome"] == "conflict_resolved"
         assert sent["merged_messages"] == 1
-        assert {"me too", "hello"} <= {row["text"] for row in crew.rows("ann")}
+        assert [row["text"] for row in crew.rows("ann")] == ["me too", "hello"]
 
 
 class TestClaudesTeam:
