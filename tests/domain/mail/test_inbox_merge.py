@@ -10,8 +10,8 @@ from atm.domain.mail.inbox_merge import additions, put_back, with_rows
 from atm.domain.mail.messages import Message
 
 
-def row(id: str | None, text: str = "x", sender: str = "ann") -> Message:
-    return Message(id=id, sender=sender, text=text, timestamp="t", read=False)
+def row(id: str | None, text: str = "x", sender: str = "ann", timestamp: str = "t") -> Message:
+    return Message(id=id, sender=sender, text=text, timestamp=timestamp, read=False)
 
 
 def nothing_known(message: Message) -> int | None:
@@ -31,6 +31,13 @@ ROWS = st.builds(
     row, st.none() | st.sampled_from([f"id-{n}" for n in range(8)]), st.sampled_from(["x", "y"]), st.sampled_from("ab")
 )
 LISTS = st.lists(ROWS, max_size=8)
+TIMED = st.lists(
+    st.builds(
+        row, st.sampled_from([f"id-{n}" for n in range(9)]), st.just("x"), st.sampled_from("ab"), st.sampled_from("123")
+    ),
+    max_size=8,
+    unique_by=lambda one: one.key,
+)
 DISTINCT = st.lists(ROWS, max_size=8, unique_by=lambda one: one.key)
 
 
@@ -82,6 +89,28 @@ class TestWithRows:
 
     @given(LISTS, LISTS, LISTS)
     def test_it_does_not_matter_in_how_many_steps_rows_arrive(self, rows, first, second):
+        assert keys(with_rows(with_rows(rows, first), second)) == keys(with_rows(rows, [*first, *second]))
+
+    def test_what_a_sender_wrote_first_is_read_first_also_if_it_comes_later(self):
+        first, second, third = (row(str(n), timestamp=f"2026-11-19T11:21:0{n}.000Z") for n in range(3))
+        other = row("other", sender="cat", timestamp="2026-11-19T11:21:05.000Z")
+        without = row("without", timestamp="")
+        assert keys(with_rows([other, second], [third, first])) == ["other", "0", "1", "2"]
+        assert keys(with_rows(with_rows([third], [second]), [first])) == ["0", "1", "2"]
+        assert keys(with_rows([second, first], [third, without])) == ["1", "0", "2", "without"]
+
+    @given(TIMED, TIMED)
+    def test_it_goes_right_before_the_first_newer_one_of_its_sender(self, rows, wanted):
+        merged = with_rows(rows, wanted)
+        assert is_in_order(keys(rows), keys(merged)), "what was there keeps its order"
+        for at, one in enumerate(merged):
+            if one not in rows:
+                assert not any(
+                    before.sender == one.sender and before.timestamp > one.timestamp for before in merged[:at]
+                )
+
+    @given(TIMED, TIMED, TIMED)
+    def test_in_how_many_steps_does_not_matter_for_that_either(self, rows, first, second):
         assert keys(with_rows(with_rows(rows, first), second)) == keys(with_rows(rows, [*first, *second]))
 
 

@@ -233,6 +233,18 @@ def test_the_watch_ends_with_a_last_look_and_leaves_nothing(mail, disk, clock, i
     assert not mail.inboxes.touched("crew", "ann")
 
 
+def test_who_looks_while_one_of_us_writes_has_to_look_again(mail):
+    """The daemon hears of that write before it is over, and of nothing afterwards."""
+    unable: list[str] = []
+
+    def change(rows):
+        assert put_back_dropped(mail, mail.rosters.load("crew"), unable=unable) == 0
+        return rows
+
+    mail.inboxes.change("crew", "ann", change)
+    assert unable == ["ann"]
+
+
 def test_what_was_taken_out_long_after_stays_away(mail, disk, clock, inbox):
     without = carried_once(mail, disk, inbox)
     clock.pass_time(PUT_BACK_WITHIN + 1)

@@ -7,6 +7,8 @@ that it has delivered, so positions shift under us.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +38,31 @@ def additions(before: Sequence[Message], after: Sequence[Message]) -> list[Messa
 
 
 def with_rows(rows: Sequence[Message], wanted: Sequence[Message]) -> list[Message]:
-    """The rows, and after them those of `wanted` that are not there yet."""
-    return [*rows, *additions(rows, wanted)]
+    """
+    The rows, and after them those of `wanted` that are not there yet; but before what their sender wrote later.
+
+    A rival drops a row of ours and then, writing from an older copy, brings it back: by then a later one may lie there,
+    and what one sender sent first would be read last (G4).
+    """
+    new = additions(rows, wanted)
+    rising: dict[str, list[Message]] = {row.sender: [] for row in new}
+    """Of each sender the rows before which only older ones lie, so that nobody searches all rows for each."""
+    for row in rows if new else ():
+        newest = rising.get(row.sender)
+        if newest is not None and (not newest or row.timestamp > newest[-1].timestamp):
+            newest.append(row)
+    result = list(rows)
+    for row in new:
+        theirs = rising[row.sender]
+        at = bisect_right(theirs, row.timestamp, key=_time_of) if row.timestamp else len(theirs)
+        result.insert(result.index(theirs[at]) if at < len(theirs) else len(result), row)
+        if row.timestamp:
+            theirs.insert(at, row)
+    return result
+
+
+def _time_of(row: Message) -> str:
+    return row.timestamp
 
 
 def put_back(

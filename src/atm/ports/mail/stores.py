@@ -90,8 +90,12 @@ class Inboxes(Protocol):
         there are no rows to look after any more.
         """
 
-    def touched(self, team: str, agent: str) -> bool:
-        """May a foreign writer have written to it since we last looked or wrote? Costs two small looks."""
+    def touched(self, team: str, agent: str) -> bool | None:
+        """
+        May a foreign writer have written to it since we last looked or wrote? Costs two small looks.
+
+        None while one of us is writing: what he meets is known when he is done.
+        """
 
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
         """Those ids that occur nowhere in the inbox: a look without a lock. If none, it is not `touched` any more."""

@@ -180,11 +180,14 @@ def recipient_in(room: Mailroom, found: Team, agent: str) -> Recipient:
     raise found.lacks(agent, f"did you mean {near!r}?" if near else hint)
 
 
-def touched_by_others(room: Mailroom, team: Team, about: str | None = None) -> set[str]:
+def touched_by_others(
+    room: Mailroom, team: Team, about: str | None = None, unclear: list[str] | None = None
+) -> set[str]:
     """
     Whose inboxes a foreign program wrote to, or took away: rows of ours may be missing there (D24).
 
-    In a large team, a command that is about one inbox looks at that one alone.
+    In a large team, a command that is about one inbox looks at that one alone. `unclear` gets those to which one of us
+    is writing at this moment: whoever waits for changes may hear of no other, and has to look again.
     """
     if is_claudes_team(team.name) or team.completed:
         return set()  # there, absence means consumed or unknown; or nothing may change any more
@@ -192,9 +195,12 @@ def touched_by_others(room: Mailroom, team: Team, about: str | None = None) -> s
         names = {about} if about is not None and room.has_keeper else {*room.inboxes.owners(team.name), *team.names}
         if about is not None and len(names) > MOST_LOOKED_AT:
             names = {about}
-        return {agent for agent in names if room.inboxes.touched(team.name, agent)}
+        touched = {agent: room.inboxes.touched(team.name, agent) for agent in names}
     except AtmError:
         return set()  # a look that fails must not keep the message from being sent
+    if unclear is not None:
+        unclear += [agent for agent, answer in touched.items() if answer is None]
+    return {agent for agent, answer in touched.items() if answer}
 
 
 def find_addressee(room: Mailroom, team: str, agent: str) -> Recipient:

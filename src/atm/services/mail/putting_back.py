@@ -42,11 +42,12 @@ def put_back_dropped(
     """
     if is_claudes_team(team.name) or team.completed:
         return 0
+    again = [] if unable is None else unable
     try:
         if everything:
             suspects = {*room.inboxes.owners(team.name), *team.names}
         else:
-            suspects = touched_by_others(room, team, about)
+            suspects = touched_by_others(room, team, about, again)
         if not suspects:
             return 0
         entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)
@@ -55,7 +56,6 @@ def put_back_dropped(
     if deadline is None and not everything:
         deadline = room.clock.monotonic() + SEND_WITHIN
     expected, count = _expected(room, team, entries), 0
-    again = [] if unable is None else unable
     for agent in sorted(suspects, key=lambda agent: (agent != about, agent)):
         sent = expected.get(agent, [])
         patience = None if deadline is None else time_left(deadline, room.clock.monotonic())

@@ -271,7 +271,7 @@ class InboxStore:
             path,
         )
 
-    def touched(self, team: str, agent: str) -> bool:
+    def touched(self, team: str, agent: str) -> bool | None:
         path = self._path(team, agent)
         with explained(path):
             found = self._disk.look(path)
@@ -289,7 +289,7 @@ class InboxStore:
                 self._disk.close(fd)
         pid = body.get("pid")
         if isinstance(pid, int) and self._locks.is_alive(pid):
-            return False  # one of us is writing at this moment: the next look tells
+            return None
         if trusted_in(body) != list(found.content):
             return True
         if len(self._untouched) >= MOST_REMEMBERED:
