@@ -212,6 +212,7 @@ class Campaign:
         words = [sys.executable, "-m", "atm", "doctor", "--fix"]
         subprocess.run(words, env=self._environment, cwd=self.folder, capture_output=True, timeout=300, check=False)
         self._start_daemon()
+        self._until(lambda: find_running(self.layout) is not None)  # or `end` could not tell it to go
         self._until(lambda: self._let_agents_work() and not self._waits(), 300 + self.messages / 4)
         for agent in self.agents:  # one more turn, so that what would come a second time has come
             agent.go_on(tools=0)
