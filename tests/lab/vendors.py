@@ -43,6 +43,8 @@ class Vendor(ABC):
     """What it shows at the first Esc of two."""
     briefed_as: ClassVar[str] = "user"
     """The role of what a hook says at the start."""
+    briefed_by: ClassVar[int] = 1
+    """Which request in a terminal has it at the latest."""
 
     @abstractmethod
     def prepare(self, place: Place, /) -> None:
@@ -143,6 +145,7 @@ class Codex(Vendor):
 class GeminiCli(Vendor):
     name = "gemini"
     allowing = ("-y",)
+    briefed_by = 2  # 0.61.0 sends its first prompt without waiting for its SessionStart hook, if that takes a second
 
     def prepare(self, place: Place) -> None:
         edit(
