@@ -38,6 +38,9 @@ PATIENCE = 10.0
 ENDING = 0.25
 """Seconds that a thread or a child may need to end by itself. Looking through all objects takes long."""
 
+BECOMING = 0.1
+"""Seconds after which a process without an environment is one that was given none."""
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, *(getattr(signal, name) for name in ("SIGHUP",) if hasattr(signal, name))]
 
 
@@ -97,7 +100,7 @@ def strangers_of(marks: list[bytes]) -> dict[int, str]:
         if not name.isdecimal() or int(name) == os.getpid():
             continue
         try:
-            facts = (PROC / name / "environ").read_bytes() + os.readlink(PROC / name / "cwd").encode()
+            facts = _environment_of(name) + os.readlink(PROC / name / "cwd").encode()
             if any(mark in facts for mark in marks):
                 found[int(name)] = (
                     (PROC / name / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
@@ -105,6 +108,21 @@ def strangers_of(marks: list[bytes]) -> dict[int, str]:
         except OSError:
             continue  # it has ended meanwhile, or is somebody else's
     return found
+
+
+def _environment_of(name: str) -> bytes:
+    """Whoever is just becoming another program has none for a moment: one look would miss what a shell has begun."""
+    end = time.monotonic() + BECOMING
+    while not (found := (PROC / name / "environ").read_bytes()) and name not in _has_none:
+        os.readlink(PROC / name / "exe")  # raises OSError for the kernel's own, and for what has ended
+        if time.monotonic() > end:
+            _has_none.add(name)
+        time.sleep(0.001)
+    return found
+
+
+_has_none: set[str] = set()
+"""Processes without any environment, also after a while."""
 
 
 class Watch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -18,41 +19,33 @@ if not HAS_PROC:
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 HEAD = """
-import os, signal, socket, subprocess, tempfile, threading
+import os, signal, socket, subprocess, tempfile, threading, time
 import pytest, tests.leftovers
 
-tests.leftovers.PATIENCE = 0.5
 kept = []
 """
 
-LEAVING = {
-    "a_process": 'kept.append(subprocess.Popen(["sleep", "60"]))',
-    "a_process_that_is_nobodys_child": 'os.system("sleep 60 >/dev/null 2>&1 &")',
-    "a_process_of_a_shell": 'subprocess.run(["sh", "-c", "sleep 60 >/dev/null 2>&1 &"], check=True)',
-    "a_fork": "os.fork() or os.execvp('sleep', ['sleep', '60'])",
-    "a_child_that_nobody_waited_for": "os.fork() or os._exit(0)",
-    "a_thread": "threading.Thread(target=threading.Event().wait, daemon=True, name='lingers').start()",
-    "a_socket": "kept.append(socket.socket())",
-    "a_temporary_folder": "tempfile.mkdtemp(prefix='stays-')",
-    "a_variable": "os.environ['LEFT'] = '1'",
-    "a_folder": "os.chdir('/')",
-    "a_handler": "signal.signal(signal.SIGHUP, signal.SIG_IGN)",
+LEFT = {
+    "a_process": ('kept.append(subprocess.Popen(["sleep", "600"]))', r"process \d+: sleep 600"),
+    "a_process_of_a_shell": (
+        'subprocess.run(["sh", "-c", "sleep 600 &"], check=True)',
+        r"process \d+: .*sleep 600",
+    ),
+    "a_process_of_the_system": ('os.system("sleep 600 &")', r"process \d+: .*sleep 600"),
+    "a_spawned_process": ("os.posix_spawnp('sleep', ['sleep', '600'], os.environ)", r"process \d+: sleep 600"),
+    "a_fork": ("os.fork() or (time.sleep(600), os._exit(0))", r"child \d+, ended or not, was not waited for"),
+    "a_child_that_has_ended": ("os.fork() or os._exit(0)", r"child \d+, ended or not, was not waited for"),
+    "a_thread": (
+        "threading.Thread(target=threading.Event().wait, daemon=True, name='lingers').start()",
+        "thread lingers",
+    ),
+    "a_socket": ("kept.append(socket.socket())", r"an open socket:\[\d+\]"),
+    "a_temporary_folder": ("tempfile.mkdtemp(prefix='stays-')", r"/stays-\w+"),
+    "a_variable": ("os.environ['LEFT'] = '1'", "the environment is another"),
+    "a_folder": ("os.chdir('/')", "the folder is another"),
+    "a_handler": ("signal.signal(signal.SIGHUP, signal.SIG_IGN)", "the handler of a signal is another"),
 }
-"""By its name, what a test does and does not undo."""
-
-SAID = {
-    "a_process": r"process \d+: sleep 60",
-    "a_process_that_is_nobodys_child": r"process \d+: sleep 60",
-    "a_process_of_a_shell": r"process \d+: sleep 60",
-    "a_fork": r"process \d+: sleep 60",
-    "a_child_that_nobody_waited_for": r"child \d+, ended or not, was not waited for",
-    "a_thread": "thread lingers",
-    "a_socket": r"an open socket:\[\d+\]",
-    "a_temporary_folder": r"/stays-\w+",
-    "a_variable": "the environment is another",
-    "a_folder": "the folder is another",
-    "a_handler": "the handler of a signal is another",
-}
+"""By its name, what a test does and does not undo, and what is said of it."""
 
 
 def ran(folder: Path, tests: str, *words: str) -> tuple[int, str]:
@@ -78,14 +71,17 @@ def _ignore_what_a_background_ignores() -> None:
 
 
 def test_whoever_leaves_something_behind_fails_and_it_is_named(tmp_path: Path) -> None:
-    code, said = ran(tmp_path, "".join(f"def test_{name}():\n    {does}\n" for name, does in LEAVING.items()))
-    for pid in re.findall(r"process (\d+): sleep 60", said):
-        os.kill(int(pid), signal.SIGKILL)
+    leaving = "".join(f"def test_{name}():\n    {does}\n" for name, (does, _) in LEFT.items())
+    code, said = ran(tmp_path, f"tests.leftovers.PATIENCE = 0.5  # none of it ends by itself\n{leaving}")
+    for pid in re.findall(r"(?:process|child) (\d+)", said):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
 
     assert code == pytest.ExitCode.TESTS_FAILED
-    told = dict(re.findall(r"_ ERROR at teardown of test_(\w+) _+\n([^_]*(?:_(?!_)[^_]*)*)", said))
-    assert told.keys() == LEAVING.keys(), said
-    for name, words in SAID.items():
+    _, *parts = re.split(r"_ ERROR at teardown of test_(\w+) _", said)
+    told = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert told.keys() == LEFT.keys(), said
+    for name, (_, words) in LEFT.items():
         assert re.search(words, told[name]), f"{name}: {told[name]}"
 
 

@@ -45,15 +45,15 @@ def with_rows(rows: Sequence[Message], wanted: Sequence[Message]) -> list[Messag
     and what one sender sent first would be read last (G4).
     """
     new = additions(rows, wanted)
-    rising: dict[str, list[Message]] = {row.sender: [] for row in new}
-    """Of each sender the rows before which only older ones lie, so that nobody searches all rows for each."""
+    newest_so_far: dict[str, list[Message]] = {row.sender: [] for row in new}
+    """Of each sender, in order of time as in the file: to search all rows for each new one would take too long."""
     for row in rows if new else ():
-        newest = rising.get(row.sender)
-        if newest is not None and (not newest or row.timestamp > newest[-1].timestamp):
-            newest.append(row)
+        theirs = newest_so_far.get(row.sender)
+        if theirs is not None and (not theirs or row.timestamp > theirs[-1].timestamp):
+            theirs.append(row)
     result = list(rows)
     for row in new:
-        theirs = rising[row.sender]
+        theirs = newest_so_far[row.sender]
         at = bisect_right(theirs, row.timestamp, key=_time_of) if row.timestamp else len(theirs)
         result.insert(result.index(theirs[at]) if at < len(theirs) else len(result), row)
         if row.timestamp:
