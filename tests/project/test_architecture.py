@@ -287,7 +287,7 @@ def test_every_class_has_a_name_of_its_own():
 def test_files_and_functions_can_be_read_in_one_sitting():
     for path in MODULES:
         lines = text_of(path).count("\n")
-        assert lines <= 400, f"{path} has {lines} lines"
+        assert lines <= 600, f"{path} has {lines} lines"
         for name, line, length in outline_of(path).functions:
             assert length <= 60, f"{path}:{line} {name} has {length} lines"
 

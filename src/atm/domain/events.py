@@ -24,7 +24,7 @@ RUN_KINDS = (
     *("run.started", "run.resumed", "run.paused", "run.ended", "run.resolved", "run.nothing_claimable"),
     "run.slept",
     *("run.waits_for_people", "agent.spawned", "agent.working", "agent.idle", "agent.stopped", "agent.error"),
-    *("agent.asked", "agent.answered", "agent.closed", "agent.message"),
+    *("agent.asked", "agent.answered", "agent.closed", "agent.message", "agent.not_started", "run.cleared"),
     *("task.added", "task.unblocked", "task.claimed", "task.completed", "task.failed", "task.cancelled"),
     *("task.unreachable", "task.returned", "task.refused", "task.reopened", "budget.warned", "budget.exceeded"),
     *("run.collision", "merge.pending", "merge.queued", "merge.merging", "merge.merged"),

@@ -145,6 +145,12 @@ class RunActive(RequestError):
     code = "run-active"
 
 
+class RunDied(RequestError):
+    """The last run of this team was killed, and the caller has not said what becomes of it."""
+
+    code = "run-died"
+
+
 class NoSuchMerge(RequestError):
     """Nothing of that task waits to be merged."""
 

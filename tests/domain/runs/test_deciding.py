@@ -152,7 +152,7 @@ def test_tasks_that_were_over_before_are_none_of_its_business():
 def test_an_agent_whose_host_is_gone_is_cleared_away():
     table = Table(claimed(1, "a1"), seats=1)
     table.agent("a1", "1", is_alive=False)
-    assert table.actions() == [Clear("a1", "it ended without a word")]
+    assert table.actions() == [Clear("a1", "it ended without a word", is_blamed=False)]
 
 
 def test_an_agent_that_does_not_come_up_in_time_is_ended_without_blame_of_its_task():

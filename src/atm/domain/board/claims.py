@@ -125,7 +125,7 @@ def _ids(ids: list[str]) -> str:
 
 def claim(card: Card, who: str, by: Stamp, *, needs_plan: bool) -> Change:
     """Take it. The caller has asked `may_claim` under the lock."""
-    own: dict[str, Plain] = {"claim": {"by": who, "id": by.id, "at": by.at}}
+    own: dict[str, Plain] = {"claim": {"by": who, "id": by.id, "at": by.at}, "refused": None}
     if needs_plan and card.plan == "":
         own["plan"] = {"state": "required"}
     event = by.event("status_changed", **{"from": card.status, "to": IN_PROGRESS}, owner=who, reason="claimed")
@@ -205,6 +205,13 @@ def release(card: Card, by: Stamp, reason: str = "released") -> Change:
         "status_changed", **{"from": card.status, "to": PENDING}, reason=reason, claim=card.claim_id, owner=card.owner
     )
     return Change(event, fields={"status": PENDING, "owner": ""}, own=_ended(card))
+
+
+def give_back(card: Card, by: Stamp, why: str) -> Change:
+    """Its claimant could not begin it: back to the board with the reason. That is no attempt (D35)."""
+    change = release(card, by, "could not be begun")
+    refused: dict[str, Plain] = {"why": why, "at": by.at, "by": by.actor}
+    return Change(change.event, fields=change.fields, own={**change.own, "refused": refused})
 
 
 def _ended(card: Card) -> dict[str, Plain]:

@@ -163,6 +163,16 @@ def resume(queue: MergeQueue, is_in_target: Callable[[str], bool], *, is_whole: 
             item.status, item.made = QUEUED, ""
 
 
+def unmerged_for_another_target(queue: MergeQueue) -> list[MergeItem]:
+    """What one target never got, from the start: its conflicts were with what is there. What was left out stays so."""
+    left = [one for one in queue.items if one.status != MERGED]
+    for item in left:
+        if not item.skipped:
+            try_again(item)
+            item.conflicts, item.rivals, item.conflict_at, item.checks = [], [], 0.0, []
+    return left
+
+
 def try_again(item: MergeItem) -> None:
     """A person says so: from the start, with what is known of its conflicts."""
     item.status, item.reason, item.made = QUEUED, "", ""

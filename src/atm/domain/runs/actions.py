@@ -23,10 +23,11 @@ class StartLeader:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """What an agent left that is gone."""
+    """What an agent left that is gone. Its task fails this attempt only if the agent reported a failure itself."""
 
     seat: str
     why: str
+    is_blamed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

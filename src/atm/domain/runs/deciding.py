@@ -34,7 +34,7 @@ from atm.domain.runs.actions import (
     StartLeader,
 )
 from atm.domain.runs.limits import Spent, uses
-from atm.domain.runs.view import CLOSED_STATES, can_do
+from atm.domain.runs.view import CLOSED_STATES, TRY_AGAIN, can_do
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from atm.domain.board.tasks import Card
     from atm.domain.runs.actions import Action
     from atm.domain.runs.limits import Limits, Use
-    from atm.domain.runs.memory import RunMemory
+    from atm.domain.runs.memory import RunMemory, SeatMemory
     from atm.domain.runs.orders import AgentSeat, RunOrder
     from atm.domain.runs.view import AgentView, RunView
 
-AGAIN = 30.0
-"""Seconds after which a task that could not be given out is tried again."""
+LONGEST_PAUSE = 16.0
+"""Seconds between two tries to start an agent whose start is refused: 1, 2, 4, 8, 16."""
 
 ENOUGH = 3
 """Finished tasks after which one can say how long a task takes."""
@@ -70,6 +70,7 @@ class _Tick:
         self._open = [c for c in self._cards if view.board.state(c) not in CLOSED_STATES]
         self._claimed = [card for card in self._open if card.is_claimed]
         self._unmerged = view.unmerged if not view.merging_fails else set()
+        self._held_up = view.held_up
         self._has_scripts = any(seat.is_script for seat in order.seats)
         self._ending: set[str] = set()
         """Agents that this very tick ends or clears away."""
@@ -82,8 +83,8 @@ class _Tick:
         if self._stop is not None:
             return [*done, self._stop]
         done += [*self._closings(), *self._leading(), *self._refusals()]
-        given = [*self._giving()]
-        merging = [*self._merging()]
+        given: list[Action] = [*self._giving()]
+        merging = [*self._merging(given)]
         return [*done, *given, *merging, *self._ends(is_idle=not given and not done and not merging)]
 
     # Agents that are gone, too dear or too quiet.
@@ -95,10 +96,16 @@ class _Tick:
                 continue  # what is left of it cannot be taken away; a person was told
             if agent.is_lost:
                 self._ending.add(agent.name)
-                yield Clear(agent.name, agent.error or "it ended without a word")
+                is_blamed = not agent.has_lost_host or self._loses_hosts(agent.task)
+                yield Clear(agent.name, agent.error or "it ended without a word", is_blamed)
             elif agent.is_starting and self._view.now - known.spawned_at > self._order.rules.start:
                 self._ending.add(agent.name)
                 yield EndAgent(agent.name, f"it was not there within {self._order.rules.start:g} s", is_blamed=False)
+
+    def _loses_hosts(self, task: str) -> bool:
+        """A lost host is no attempt of its task (D35), unless this task loses one host after the other."""
+        known = self._memory.tasks.get(task)
+        return known is not None and known.losses >= self._order.rules.restarts
 
     def _agents(self) -> list[AgentView]:
         """Of this run."""
@@ -186,13 +193,19 @@ class _Tick:
         return agent.waits or (card is not None and card.waits_for_others)
 
     def _closings(self) -> Iterator[Action]:
-        """An agent that died too often."""
+        """An agent that died too often, or that cannot be started for too long."""
         for seat in self._order.everybody:
             known = self._memory.seats.get(seat.name)
+            if known is not None and not known.closed and self._is_refused_for_too_long(known):
+                yield CloseSeat(seat.name, f"it could not be started: {known.refused}")
+                continue
             has_failed = known is not None and known.state == "error" and known.over == known.generation
             if known is None or known.closed or not has_failed or known.restarts < self._order.rules.restarts:
                 continue
             yield CloseSeat(seat.name, f"it died {counted(known.restarts + 1, 'time')}")
+
+    def _is_refused_for_too_long(self, known: SeatMemory) -> bool:
+        return known.refusals > 1 and known.refused_at - known.refused_since >= self._order.rules.start
 
     # The work.
 
@@ -209,11 +222,18 @@ class _Tick:
         agent, known = self._view.agents.get(seat.name), self._memory.seats.get(seat.name)
         if seat.name in self._ending or (known is not None and (known.closed or self._is_worn(known.state, seat))):
             return False
+        if known is not None and self._pauses(known):
+            return False
         if agent is None or known is None:
             return True
         if agent.is_over:
             return not agent.is_left and known.over >= agent.generation
         return seat.is_script and not agent.task and not agent.is_at_work and not self._held_by(seat)
+
+    def _pauses(self, known: SeatMemory) -> bool:
+        """Its start was refused a moment ago: trying again at once would only fill the log."""
+        pause = min(2.0 ** max(0, known.refusals - 1), LONGEST_PAUSE)
+        return known.refusals > 0 and self._memory.awake(known.refused_at, self._view.now) < pause
 
     def _is_worn(self, state: str, seat: AgentSeat) -> bool:
         return state == "error" and self._memory.seat(seat.name).restarts >= self._order.rules.restarts
@@ -230,7 +250,8 @@ class _Tick:
     def _why_refused(self, card: Card) -> str:
         if command := self._view.fact(card.id).untrusted:
             return f"nobody has allowed `{command}`"
-        return ""
+        facts = self._view.fact(card.id)
+        return facts.refused if facts.refused and self._view.now - facts.refused_at < TRY_AGAIN else ""
 
     def _giving(self) -> Iterator[Action]:
         free = [seat for seat in self._order.seats if self._is_free(seat)]
@@ -259,7 +280,7 @@ class _Tick:
     def _best(self, card: Card, free: list[AgentSeat]) -> AgentSeat | None:
         """Rather somebody who has not tried it yet."""
         known = self._memory.task(card.id)
-        if self._why_refused(card) or (known.refused and self._view.now - known.refused_at < AGAIN):
+        if self._why_refused(card) or (known.refused and self._view.now - known.refused_at < TRY_AGAIN):
             return None
         if self._builds_on_unmerged(card):
             return None
@@ -276,15 +297,17 @@ class _Tick:
 
     # Merging.
 
-    def _merging(self) -> Iterator[Action]:
-        """After each task, or when nothing is left to be done."""
-        is_due = self._order.merge_at == AT_TASK or not (self._open or self._busy())
+    def _merging(self, given: list[Action]) -> Iterator[Action]:
+        """After each task; or when nothing is left to be done, or can be begun before something is merged."""
+        is_due = self._order.merge_at == AT_TASK or not (given or self._busy())
         if self._unmerged and is_due and not self._view.is_merging:
             yield MergeNow()
 
     def _builds_on_unmerged(self, card: Card) -> bool:
-        """It begins with the target: what it depends on shall be there. That takes seconds, or is flagged."""
-        return self._order.merge_at == AT_TASK and any(id in self._unmerged for id in self._view.board.blockers(card))
+        """It begins with the target, so what it depends on must be there; work in conflict gets there by a person."""
+        if self._order.merge_at != AT_TASK:
+            return False
+        return any(id in self._unmerged or id in self._held_up for id in self._view.board.blockers(card))
 
     def _on_their_way(self) -> list[Card]:
         """Tasks that are done and not merged: who changes the same files begins when that is on the target."""
@@ -309,7 +332,7 @@ class _Tick:
             yield Finish(self.outcome(), "no agent is left")
             return
         active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others() or self._unmerged
-        if active:
+        if active or any(self._pauses(self._memory.seat(seat.name)) for seat in seats):
             if any(self._is_free(seat) for seat in seats) and kinds.NOTHING_CLAIMABLE not in self._memory.told:
                 yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"open: {counted(len(self._open), 'task')}")
             return

@@ -22,6 +22,8 @@ STARTED, RESUMED, PAUSED, ENDED = "run.started", "run.resumed", "run.paused", "r
 RESOLVED, NOTHING_CLAIMABLE, WAITS = "run.resolved", "run.nothing_claimable", "run.waits_for_people"
 SPAWNED, WORKING, IDLE, STOPPED, ERROR = "agent.spawned", "agent.working", "agent.idle", "agent.stopped", "agent.error"
 ASKED, ANSWERED, CLOSED = "agent.asked", "agent.answered", "agent.closed"
+NOT_STARTED = "agent.not_started"
+"""Its start was refused. That is neither a restart of the agent nor an attempt of its task (D35)."""
 ADDED, UNBLOCKED, CLAIMED = "task.added", "task.unblocked", "task.claimed"
 COMPLETED, FAILED, CANCELLED, UNREACHABLE = "task.completed", "task.failed", "task.cancelled", "task.unreachable"
 RETURNED, REFUSED = "task.returned", "task.refused"
@@ -33,12 +35,14 @@ COLLIDE = "run.collision"
 SLEPT = "run.slept"
 """The machine slept, or its clock was set ahead: time in which nobody worked."""
 MESSAGE = "agent.message"
+CLEARED = "run.cleared"
+"""Agents of an earlier run were ended before this one began."""
 REOPENED = "task.reopened"
 MERGES = tuple(f"merge.{status}" for status in STATUSES)
 
 KINDS = (
-    *(STARTED, RESUMED, PAUSED, ENDED, RESOLVED, NOTHING_CLAIMABLE, WAITS, SLEPT),
-    *(SPAWNED, WORKING, IDLE, STOPPED, ERROR, ASKED, ANSWERED, CLOSED, MESSAGE),
+    *(STARTED, RESUMED, PAUSED, ENDED, RESOLVED, NOTHING_CLAIMABLE, WAITS, SLEPT, CLEARED),
+    *(SPAWNED, NOT_STARTED, WORKING, IDLE, STOPPED, ERROR, ASKED, ANSWERED, CLOSED, MESSAGE),
     *(ADDED, UNBLOCKED, CLAIMED, COMPLETED, FAILED, CANCELLED, UNREACHABLE, RETURNED, REFUSED),
     *(APPROVAL_ASKED, APPROVAL_DECIDED, WARNED, EXCEEDED, REOPENED, COLLIDE),
     *MERGES,
@@ -90,6 +94,11 @@ class SeatMemory:
     spawned_at: float = 0.0
     asked_at: float = 0.0
     """When it was asked how its task stands, and has not answered since."""
+    refusals: int = 0
+    """Starts in a row that were refused, since when, the last one, and why."""
+    refused_since: float = 0.0
+    refused_at: float = 0.0
+    refused: str = ""
 
 
 @dataclass(slots=True)
@@ -100,6 +109,8 @@ class TaskMemory:
     owner: str = ""
     claim: str = ""
     failures: int = 0
+    losses: int = 0
+    """Hosts that were lost while they worked on it, in this run."""
     since: float = 0.0
     branch: str = ""
     """Of the agent that was started for it last."""
@@ -169,7 +180,7 @@ class RunMemory:
         if event.kind == RESUMED and self.began_at:  # whoever looked after it was killed after its last event
             self.lasted += self.awake(self.began_at, self.last_at)
         self.seen_at, self.last_at = self.last_at, max(self.last_at, event.at)
-        if event.kind not in (WAITS, NOTHING_CLAIMABLE, WARNED, REFUSED, SLEPT):
+        if event.kind not in (WAITS, NOTHING_CLAIMABLE, WARNED, REFUSED, NOT_STARTED, SLEPT):
             self.moved_at = max(self.moved_at, event.at)
         step = _STEPS.get(event.kind)
         if step is not None:
@@ -189,10 +200,20 @@ def _started(memory: RunMemory, event: RunEvent) -> None:
     if event.kind == RESUMED:  # who worked on while nobody looked works anew from here, for the sums
         memory.working += [(since, memory.seen_at) for since in memory.at_work.values() if memory.seen_at > since]
         memory.at_work = dict.fromkeys(memory.at_work, event.at)
+        _begin_anew_after_refusals(memory)
     memory.run = memory.run or event.subject
     memory.started_at = memory.started_at or event.at
     memory.began_at, memory.outcome = event.at, ""
     memory.told -= {NOTHING_CLAIMABLE, WAITS, RESOLVED}
+
+
+def _begin_anew_after_refusals(memory: RunMemory) -> None:
+    """A person resumed the run, and may have removed what kept its agents from starting."""
+    for seat in memory.seats.values():
+        if seat.refusals:
+            seat.refusals, seat.refused_since, seat.refused_at, seat.refused, seat.closed = 0, 0.0, 0.0, "", ""
+    for task in memory.tasks.values():
+        task.refused = ""
 
 
 def _paused(memory: RunMemory, event: RunEvent) -> None:
@@ -206,10 +227,17 @@ def _spawned(memory: RunMemory, event: RunEvent) -> None:
     seat.generation = int(event.number("generation"))
     seat.task, seat.state, seat.asked_at, seat.spawned_at = event.text("task"), "spawning", 0.0, event.at
     seat.injected += int(event.number("injected"))
+    seat.refusals, seat.refused_since, seat.refused = 0, 0.0, ""
     if seat.task and event.text("branch"):
         memory.task(seat.task).branch = event.text("branch")
     if event.detail.get("restart") is True:
         seat.restarts += 1
+
+
+def _not_started(memory: RunMemory, event: RunEvent) -> None:
+    seat = memory.seat(event.subject)
+    seat.refusals, seat.refused_at, seat.refused = seat.refusals + 1, event.at, event.text("error")
+    seat.refused_since = seat.refused_since or event.at
 
 
 def _moved(memory: RunMemory, event: RunEvent) -> None:
@@ -247,6 +275,7 @@ def _ended(memory: RunMemory, event: RunEvent) -> None:
         own = event.number("task_seconds") if "task_seconds" in event.detail else spent.seconds
         known.spent = known.spent.plus(spent.lasting(own))
         known.is_cut_off = event.detail.get("cut_off") is True
+        known.losses += event.detail.get("lost") is True
     seat.task, seat.last_task, seat.asked_at = "", task, 0.0
 
 
@@ -276,6 +305,8 @@ def _task(memory: RunMemory, event: RunEvent) -> None:
         memory.works[event.subject] = {
             key: event.detail[key] for key in ("branch", "commit", "by") if key in event.detail
         }
+    if event.kind == RETURNED and event.text("why"):
+        known.refused, known.refused_at = event.text("why"), event.at
     if event.kind in (ADDED, UNBLOCKED, RETURNED, FAILED, REOPENED):
         memory.told -= {NOTHING_CLAIMABLE, RESOLVED}
 
@@ -315,6 +346,7 @@ _STEPS: dict[str, Callable[[RunMemory, RunEvent], None]] = {
     **dict.fromkeys((APPROVAL_ASKED, APPROVAL_DECIDED), _approval),
     **dict.fromkeys((RESOLVED, NOTHING_CLAIMABLE, WAITS, WARNED, EXCEEDED, COLLIDE), _told),
     SPAWNED: _spawned,
+    NOT_STARTED: _not_started,
     CLOSED: _closed,
     REFUSED: _refused,
     SLEPT: _slept,

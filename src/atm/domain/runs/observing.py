@@ -7,6 +7,7 @@ from atm.domain.crew.states import SPAWNING
 from atm.domain.merges.items import CONFLICT, MERGED
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent
+from atm.domain.runs.view import TRY_AGAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def _agent(memory: RunMemory, agent: AgentView, view: RunView) -> Iterator[RunEv
         yield RunEvent(f"agent.{state}", agent.name, view.now, task=agent.task or None)
 
 
-def ended(agent: AgentView, view: RunView, *, task: str, cut_off: bool, error: str = "") -> RunEvent:
+def ended(
+    agent: AgentView, view: RunView, *, task: str, cut_off: bool, error: str = "", lost: bool = False
+) -> RunEvent:
     """One life is over; what it used, and how much of that for its last task."""
     now = view.now
     spent, claimed_at = agent.spent(now), view.fact(task).claimed_at if task else 0.0
@@ -71,6 +74,7 @@ def ended(agent: AgentView, view: RunView, *, task: str, cut_off: bool, error: s
         cost=spent.cost,
         injected=agent.injected,
         cut_off=cut_off or None,
+        lost=lost or None,
         error=error or agent.error or None,
     )
 
@@ -107,7 +111,8 @@ def _task(memory: RunMemory, card: Card, view: RunView) -> Iterator[RunEvent]:
     elif known.state == BLOCKED and state not in (BLOCKED, UNREACHABLE, FAILED):
         yield RunEvent(kinds.UNBLOCKED, card.id, view.now, state=state)
     elif known.owner and not card.is_claimed and card.failures == known.failures and not card.is_finished:
-        yield RunEvent(kinds.RETURNED, card.id, view.now, state=state, by=known.owner)
+        why = facts.refused[:500] if view.now - facts.refused_at < TRY_AGAIN else ""
+        yield RunEvent(kinds.RETURNED, card.id, view.now, state=state, by=known.owner, why=why or None)
 
 
 def _end(card: Card, state: str, owner: str, view: RunView) -> RunEvent:

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
-    from atm.domain.merges.items import MergeQueue
+    from atm.domain.merges.items import MergeItem, MergeQueue
     from atm.domain.plain import Plain
     from atm.domain.runs.orders import AgentSeat, RunOrder
+
+TRY_AGAIN = 30.0
+"""Seconds after which a task that could not be begun is given out again."""
 
 CLOSED_STATES = (COMPLETED, FAILED, CANCELLED, UNREACHABLE)
 
@@ -59,6 +62,11 @@ class AgentView:
         return self.is_left if self.is_over else not self.is_alive
 
     @property
+    def has_lost_host(self) -> bool:
+        """Its host is gone without a word: nothing says that the work itself failed (D35)."""
+        return not self.is_over and not self.is_alive
+
+    @property
     def is_at_work(self) -> bool:
         return self.state in (CLAIMING, WORKING, PLANNING)
 
@@ -91,6 +99,9 @@ class TaskFacts:
     """Who finished it."""
     finished_at: float = 0.0
     claimed_at: float = 0.0
+    refused: str = ""
+    """Why its last claimant could not begin it."""
+    refused_at: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,6 +138,13 @@ class RunView:
     def unmerged(self) -> set[str]:
         """Tasks that are done, and on their way to the target."""
         return {one.task for one in unsettled(self.merges)} if self.merges is not None else set()
+
+    @property
+    def held_up(self) -> dict[str, MergeItem]:
+        """Completed work that cannot reach the target before a person helps, by task."""
+        moving = self.unmerged
+        items = self.merges.items if self.merges is not None else ()
+        return {one.task: one for one in items if not one.is_over and one.task not in moving}
 
     def fact(self, id: str) -> TaskFacts:
         return self.facts.get(id) or TaskFacts()

@@ -80,10 +80,14 @@ class Beat:
 class Liveness:
     """What is known, from where, and how old that is."""
 
-    __slots__ = ("age", "source", "value", "warning")
+    __slots__ = ("age", "is_process_gone", "source", "value", "warning")
 
-    def __init__(self, value: str, source: str, age: float | None = None, warning: str = "") -> None:
+    def __init__(
+        self, value: str, source: str, age: float | None = None, warning: str = "", *, is_process_gone: bool = False
+    ) -> None:
         self.value = value
+        self.is_process_gone = is_process_gone
+        """Did its process end without a word? Then nothing says that its work failed."""
         self.source = source
         self.age = age
         self.warning = warning
@@ -102,7 +106,7 @@ def judge(beat: Beat | None, now: float, process_runs: bool | None = None, uptim
         return Liveness(UNKNOWN, "no heartbeat has been seen")
     age = _age(now - beat.at, None if uptime is None or beat.uptime is None else uptime - beat.uptime)
     if process_runs is False:
-        return Liveness(OFFLINE, f"process {beat.pid} is gone", max(0.0, age))
+        return Liveness(OFFLINE, f"process {beat.pid} is gone", max(0.0, age), is_process_gone=True)
     if beat.state == ENDED and beat.source == beat.state_source:  # and nothing was heard of it since
         return Liveness(OFFLINE, f"session ended, {beat.source}", max(0.0, age))
     if age < -CLOCK_TOLERANCE:

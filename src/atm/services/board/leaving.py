@@ -29,7 +29,7 @@ def release_in_turn(boardroom: Boardroom, team: Team, turn: Turn, who: str) -> l
     released = []
     for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
         why = why_lost(boardroom, team, card, who)
-        if why and _change_if_held(boardroom, turn, card, f"{card.owner} went silent: {why}"):
+        if why and _change_if_held(boardroom, team, turn, card, why):
             released.append(card.id)
     return released
 
@@ -58,11 +58,15 @@ def _why_gone(boardroom: Boardroom, team: Team, who: str) -> str:
     return seen.source if seen.value == OFFLINE else ""
 
 
-def _change_if_held(boardroom: Boardroom, turn: Turn, card: Card, why: str) -> bool:
-    by = boardroom.stamp("")
+def _change_if_held(boardroom: Boardroom, team: Team, turn: Turn, card: Card, why: str) -> bool:
+    """Silence is a failed attempt. A process that is gone is not: nothing says that its work failed (D35)."""
+    by, said = boardroom.stamp(""), f"{card.owner} went silent: {why}"
+    seen = liveness(boardroom.presence, team, card.owner, boardroom.clock.now())
 
     def rule(task: Task) -> Change | None:
-        return claims.fail(task, by, why, reason="silent") if task.claim_id == card.claim_id else None
+        if task.claim_id != card.claim_id:
+            return None
+        return claims.release(task, by, said) if seen.is_process_gone else claims.fail(task, by, said, reason="silent")
 
     return turn.change(card.id, rule) is not None
 

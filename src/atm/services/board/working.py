@@ -309,6 +309,17 @@ def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str =
     return _changed(boardroom, found, who, id, rule)
 
 
+def give_back(boardroom: Boardroom, team: str, who: str, id: str, why: str, claim_id: str) -> Task:
+    """Its claimant could not begin it. Says why, and uses up no attempt."""
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
+
+    def rule(task: Task) -> Change:
+        claims.check_claimant(task, who, claim_id)
+        return claims.give_back(task, by, check_text(why, "reason"))
+
+    return _changed(boardroom, found, who, id, rule)
+
+
 def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
     """Back from completed, failed or cancelled."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from atm.services.crew.hosting import Host
 
 
-class DoesNotJoin(GitTrouble):
-    """What a task builds on was done on several branches that conflict."""
-
-
 def start_of(crew: Crewroom, repository: Repository, team: str, task: Task, start: str = "") -> str:
     """The commit that a task begins with: where the run began, and the work of everything that it depends on."""
     done = [_work_of(crew, team, id) for id in crew.boardroom.tasks.board(team).blockers(task)]
@@ -34,7 +30,7 @@ def start_of(crew: Crewroom, repository: Repository, team: str, task: Task, star
     joined = crew.worktrees.join(repository, tips, f"What #{task.id} of {team} builds on")
     if not joined.commit:
         files = ", ".join(map(one_line, joined.conflicts[:10]))
-        raise DoesNotJoin(f"what #{task.id} builds on does not go together: {files}", "join it by hand, as one task")
+        raise GitTrouble(f"what #{task.id} builds on does not go together: {files}", "join it by hand, as one task")
     return joined.commit
 
 

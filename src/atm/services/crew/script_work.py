@@ -10,14 +10,15 @@ from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
-from atm.domain.errors import AtmError, RequestError
+from atm.domain.errors import AtmError, DiskError
 from atm.domain.mail.messages import ASSIGNMENT
 from atm.domain.work_errors import NotTrusted
+from atm.formats.files.times import from_iso
 from atm.formats.mail.typed_message import type_of
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
-from atm.services.crew.finishing import DoesNotJoin, finish, former_work, give_up, start_of
+from atm.services.crew.finishing import finish, former_work, give_up, start_of
 from atm.services.crew.reaping import worktree_of
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.surfacing import unread_for
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from atm.services.crew.hosting import Host
 
 
+TRY_AGAIN = 30.0
+"""Seconds after which a task that could not be begun is claimed again."""
 GIVEN_WITHIN = 2.0
 """Seconds after which a task that was given out in a run is found, should two changes have looked like one."""
 LOOK_EVERY = 1.0
@@ -72,7 +75,8 @@ def _next_task(host: Host) -> Task | None:
         if may_claim(now, card, record.member) is not None or (record.run and not card.is_claimed):
             continue  # in a run tasks are given out, so that no two collide
         try:
-            if not boardroom.tasks.read(record.team, card.id).run:
+            task = boardroom.tasks.read(record.team, card.id)
+            if not task.run or (not card.is_claimed and _was_refused_just_now(host, task)):
                 continue
             host.become(CLAIMING)
             claimed = board.claim(boardroom, record.team, record.member, card.id)
@@ -82,6 +86,11 @@ def _next_task(host: Host) -> Task | None:
         if claimed.task is not None:
             return claimed.task
     return None
+
+
+def _was_refused_just_now(host: Host, task: Task) -> bool:
+    at = from_iso(str(task.part("refused").get("at") or ""))
+    return at is not None and host.crew.clock.now() - at < TRY_AGAIN
 
 
 def _is_approved(host: Host, task: Task) -> bool:
@@ -118,24 +127,32 @@ def _do(host: Host, task: Task) -> None:
     try:
         folder = _settle(host, task)
         error = _run_all(host, task, folder) or finish(host, task, _in_words(task))
-    except (NotTrusted, DoesNotJoin) as refusal:
-        _refuse(host, task, refusal)
-    except RequestError as refusal:
-        if folder:
-            give_up(host, task, str(refusal))
-        else:
-            _refuse(host, task, refusal)  # it has no place to work in, and would have none in a moment
-    except (AtmError, OSError) as trouble:
-        give_up(host, task, str(trouble))
+    except (AtmError, OSError) as error:
+        _stop_at(host, task, error, has_begun=bool(folder))
     else:
         if error:
             give_up(host, task, error)
     _leave(host)
 
 
-def _refuse(host: Host, task: Task, refusal: AtmError) -> None:
-    """No second try would find it otherwise: a person has to do something."""
-    give_up(host, task, f"{refusal}; {refusal.remedy}", final=True)
+def _stop_at(host: Host, task: Task, error: AtmError | OSError, *, has_begun: bool) -> None:
+    """Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not."""
+    if not has_begun or isinstance(error, DiskError | OSError):
+        _give_back(host, task, error)
+    elif isinstance(error, NotTrusted):  # a person has to allow its checks: no second try would find it otherwise
+        give_up(host, task, f"{error}; {error.remedy}", final=True)
+    else:
+        give_up(host, task, str(error))
+
+
+def _give_back(host: Host, task: Task, error: AtmError | OSError) -> None:
+    """Its work, if there is any, is saved when its worktree goes."""
+    why = f"{error}; {error.remedy}" if isinstance(error, AtmError) and error.remedy else str(error)
+    host.machine.log(f"#{task.id} could not be begun: {why}")
+    try:
+        board.give_back(host.crew.boardroom, host.record.team, host.record.member, task.id, why, task.claim_id)
+    except AtmError as trouble:  # it was taken from us meanwhile
+        host.machine.log(str(trouble))
 
 
 def _in_words(task: Task) -> str:

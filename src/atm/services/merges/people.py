@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from atm.domain.errors import RequestError, UnreadableFile
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
-from atm.domain.merges.ordering import try_again
+from atm.domain.merges.ordering import try_again, unmerged_for_another_target
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import NoSuchMerge, NotTrusted
 from atm.services.merges.desk import MergeDesk
 from atm.services.merges.merging import Merging
-from atm.services.merges.queueing import check_is_here, find_item, open_queue
+from atm.services.merges.queueing import BoardReader, check_is_here, find_item, open_queue
 from atm.services.merges.resolving import clear_place, find_place, prepare_place, take_resolution
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ PATIENT = 30.0
 
 def begin_queue(room: Mergeroom, wanted: MergeQueue) -> None:
     """
-    For a run: the queue of its team, with the target of the run. What was merged into another is another story. A queue
-    that somebody else wrote is made anew: everything that counts is on the board and in git.
+    For a run: the queue of its team, with the target of the run. What was merged into another target stays there; what
+    was not merged joins the new one. A queue that atm did not write is made anew from the board and from git.
     """
     former = _as_it_was(room, wanted.team)
     if former is not None and (former.run, former.branch) == (wanted.run, wanted.branch):
@@ -36,7 +36,16 @@ def begin_queue(room: Mergeroom, wanted: MergeQueue) -> None:
         former = _as_it_was(room, wanted.team)
         if former is not None and former.branch == wanted.branch:
             wanted.items, wanted.green = former.items, former.green
+        elif former is not None:
+            wanted.items = unmerged_for_another_target(former)
         room.merges.write(wanted)
+
+
+def unmerged_tasks(room: Mergeroom, team: str) -> list[str]:
+    """Tasks that are completed and on no target, flagged ones too. Nothing is written."""
+    queue = _as_it_was(room, team) or MergeQueue(team=team)
+    BoardReader(room, team).refresh(queue)
+    return [one.task for one in queue.items if not one.is_over]
 
 
 def _as_it_was(room: Mergeroom, team: str) -> MergeQueue | None:

@@ -37,8 +37,10 @@ class BoardReader:
             board = tasks.board(self._team)
         found = {card.id: self._work(board, card) for card in board.sorted() if not card.is_hidden}
         before = {*queue.before}
-        wanted = [work for id, work in found.items() if work is not None and id not in before]
-        below = [work for id, work in found.items() if work is not None and id in before]
+        works = [work for work in found.values() if work is not None]
+        # Completed work that is on no target never leaves the queue, whichever run it was completed in.
+        wanted = [work for work in works if work.task not in before or not work.merged]
+        below = [work for work in works if work.task in before and work.merged]
         needed = _closure(wanted, below)
         still_open = [card.id for card in board.cards.values() if _may_still_come(board, card)]
         known = {one.task for one in queue.items}

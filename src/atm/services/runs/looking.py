@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card, Task
     from atm.domain.crew.agents import AgentRecord
+    from atm.domain.plain import Plain
     from atm.domain.runs.orders import RunOrder
     from atm.domain.team.team import Team
     from atm.services.crew.crewroom import Crewroom
@@ -133,6 +134,8 @@ class RunLooking:
             error=task.text("error"),
             by=task.text("finishedBy"),
             finished_at=(from_iso(finished) or 0.0) if finished else 0.0,
+            refused=_text(task.part("refused").get("why")),
+            refused_at=from_iso(_text(task.part("refused").get("at"))) or 0.0,
             claimed_at=(from_iso(task.claimed_at) or 0.0) if task.claimed_at else _last_claim(task),
         )
 
@@ -160,6 +163,10 @@ def agent_view(crew: Crewroom, record: AgentRecord, *, waits: bool = False) -> A
         waits=waits,
         error=record.error,
     )
+
+
+def _text(value: Plain) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _version(card: Card) -> object:

@@ -23,7 +23,7 @@ from atm.services.runs.looking import RunLooking, agent_view
 from atm.services.runs.mail import LeadsMail
 from atm.services.runs.performing import Performing
 from atm.services.runs.reporting import write_report
-from atm.services.runs.starting import enroll
+from atm.services.runs.starting import end_agents_of_other_runs, enroll
 from atm.services.runs.ticking import tick_plans
 from atm.services.team.lifecycle import standing, walk
 from atm.services.team.presence import beat
@@ -76,14 +76,19 @@ class RunLoop:
         """Begin, or go on after whatever happened to the one before."""
         desk, team = self.desk, self.order.team
         is_new = not self.memory.started_at
+        former = end_agents_of_other_runs(desk, self.order)
         reconcile(desk.crew, team)
         enroll(desk, self.order)
         self._looking.merging.begin()
         if standing(desk.crew.room, team).status == lifecycle.STOPPED:
             walk(desk.crew.room, team, lifecycle.ACTIVE, self.order.lead)
         self._beat()
-        event = RunEvent(kinds.STARTED if is_new else kinds.RESUMED, self.order.run, desk.clock.now(), team=team)
-        happened = self._note([event])
+        now = desk.clock.now()
+        events = [RunEvent(kinds.STARTED if is_new else kinds.RESUMED, self.order.run, now, team=team)]
+        if former:
+            text = f"ended {', '.join(former)} of an earlier run; their work is saved: atm salvage list"
+            events.append(RunEvent(kinds.CLEARED, self.order.run, now, text=text, agents=[*former]))
+        happened = self._note(events)
         self._looking.since = self.memory.started_at
         return happened
 

@@ -19,7 +19,7 @@ from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.observing import ended
 from atm.services.board import working as board
 from atm.services.board.leaving import release_claims
-from atm.services.crew.finishing import DoesNotJoin, former_work, start_of
+from atm.services.crew.finishing import former_work, start_of
 from atm.services.crew.reaping import clear_away, end_processes, worktree_of
 from atm.services.crew.spawning import AgentWish, launch
 from atm.services.mail.posting import Draft
@@ -66,8 +66,8 @@ class Performing:
                 return self._give(action)
             case StartLeader():
                 return self._start_leader(action)
-            case Clear(seat, why):
-                return self._take_away(view, seat, why, is_blamed=True)
+            case Clear(seat, why, is_blamed):
+                return self._take_away(view, seat, why, is_blamed=is_blamed)
             case EndAgent(seat, why, is_blamed, is_final):
                 return self._take_away(view, seat, why, is_blamed=is_blamed, is_final=is_final, is_ended=True)
             case AskHow():
@@ -128,15 +128,26 @@ class Performing:
         try:
             begin, work = self._begin_with(task)
         except AtmError as error:
-            self._fail(seat.name, task.id, str(error), task.claim_id, final=isinstance(error, DoesNotJoin))
-            return []
+            return self._cannot_begin(seat, task, error)
         wish = self._wish(seat, start=begin)
         wish.task, wish.claim, wish.work = task.id, task.claim_id, work
         wish.prompt = self._brief(seat, task, has_work=work is not None)
         if action.is_restart and self._memory.task(task.id).is_cut_off:
             wish.resume = self._session_of(seat, task)
         wish.requires_plan = task.plan in ("required", "submitted", "rejected")
-        return self._start(seat, wish, task.id, action.is_restart, task.claim_id)
+        return self._start(seat, wish, task.id, action.is_restart)
+
+    def _cannot_begin(self, seat: AgentSeat, task: Task, error: AtmError) -> list[RunEvent]:
+        """No agent was started, so it is no attempt (D35): the task goes back, and is tried again later."""
+        why = f"{error}; {error.remedy}" if error.remedy else str(error)
+        self._give_back(seat.name, task.id, why)
+        return [] if isinstance(error, FileBusy) else [self._event(kinds.REFUSED, task.id, why=why)]
+
+    def _give_back(self, seat: str, task: str, why: str) -> None:
+        try:
+            release_claims(self._desk.boardroom, self._order.team, seat, "", why, only=task)
+        except AtmError:
+            return  # the next tick finds it still claimed for this agent, and goes on with it
 
     def _begin_with(self, task: Task) -> tuple[str, Saved | Worktree | str | None]:
         """Where its dependencies end; and, if an agent was cut off in the middle, what that one had done."""
@@ -204,11 +215,11 @@ class Performing:
             start=start,
         )
 
-    def _start(self, seat: AgentSeat, wish: AgentWish, task: str, is_restart: bool, claim: str = "") -> list[RunEvent]:
+    def _start(self, seat: AgentSeat, wish: AgentWish, task: str, is_restart: bool) -> list[RunEvent]:
         try:
             record = launch(self._desk.crew, wish)
         except AtmError as error:
-            return self._not_started(seat, task, error, claim, again=is_restart)
+            return self._not_started(seat, task, error)
         return [
             self._event(
                 kinds.SPAWNED,
@@ -224,17 +235,12 @@ class Performing:
             )
         ]
 
-    def _not_started(self, seat: AgentSeat, task: str, error: AtmError, claim: str, *, again: bool) -> list[RunEvent]:
-        """Nothing of it is left; its task goes back, and the attempt counts against the agent."""
+    def _not_started(self, seat: AgentSeat, task: str, error: AtmError) -> list[RunEvent]:
+        """Nothing of it is left; its task goes back without blame, and the agent is tried again after a pause."""
+        why = f"{error}; {error.remedy}" if error.remedy else str(error)
         if task:
-            self._fail(seat.name, task, f"its agent could not be started: {error}", claim)
-        former = self._desk.crew.records.read(self._order.team, seat.name)
-        generation = former.generation if former is not None else 0
-        said = f"{error}; {error.remedy}" if error.remedy else str(error)
-        return [
-            self._event(kinds.SPAWNED, seat.name, generation=generation, restart=again or None),
-            self._event(kinds.ERROR, seat.name, generation=generation, error=said),
-        ]
+            self._give_back(seat.name, task, f"{seat.name} could not be started: {why}")
+        return [self._event(kinds.NOT_STARTED, seat.name, task=task or None, error=why)]
 
     def _fail(self, who: str, task: str, why: str, claim: str, *, final: bool = False) -> None:
         try:
@@ -269,15 +275,15 @@ class Performing:
             return []
         held = self._held(record)
         cut_off = held is not None or (not agent.is_over and self._went_back(agent.task))
+        lost = agent.has_lost_host and not is_ended
         if held is not None and is_blamed:
             self._save(record, why)
             self._fail(agent.name, held.id, f"{agent.name}: {why}", held.claim_id, final=is_final)
         has_failed = is_ended or record.state == ERROR or not record.is_over or cut_off
         cleared = clear_away(crew, record, state=ERROR if has_failed else STOPPED, error=why if has_failed else "")
         is_known = self._memory.seat(seat).over >= agent.generation
-        told = (
-            [] if is_known else [ended(agent, view, task=agent.task, cut_off=cut_off, error=why if has_failed else "")]
-        )
+        error = why if has_failed else ""
+        told = [] if is_known else [ended(agent, view, task=agent.task, cut_off=cut_off, error=error, lost=lost)]
         if cleared.troubles:  # it would be the same at every tick
             told += self._close(seat, f"what it left cannot be taken away: {'; '.join(cleared.troubles)}")
         return told

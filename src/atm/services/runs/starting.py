@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from atm.domain.board.tasks import COMPLETED
+from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunMemory
+from atm.domain.runs.standing import run_state
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import NoSuchRun
 from atm.formats.files.times import to_iso
+from atm.services.board.leaving import release_claims
+from atm.services.crew.crewroom import is_running
+from atm.services.crew.ending import agents_of
+from atm.services.crew.reaping import clear_away
+from atm.services.merges.resolving import MERGER
 from atm.services.roster.members import add_member, update_member
+from atm.services.runs.decomposing import PLANNER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +46,56 @@ def enroll(desk: Runroom, order: RunOrder) -> None:
         add_member(desk.crew.room, order.team, member)
         if seat.requires_plan:
             update_member(desk.crew.room, order.team, seat.name, {"planModeRequired": True})
+
+
+def end_agents_of_other_runs(desk: Runroom, order: RunOrder) -> list[str]:
+    """
+    Agents that an earlier run left behind, when its loop was killed and this run begins instead: their work is saved, and
+    their tasks go back without blame. The ones that plan and merge belong to those who asked for them.
+    """
+    crew, done = desk.crew, []
+    for record in agents_of(crew, order.team):
+        if record.run in ("", order.run) or record.member in (MERGER, PLANNER):
+            continue
+        clear_away(crew, record, error=f"run {record.run} died, and run {order.run} began")
+        if order.seat(record.member) is None:  # a claim that waits for an answer is kept for an agent of that name
+            release_claims(desk.boardroom, order.team, record.member, "", f"run {record.run} died")
+        done.append(record.member)
+    return done
+
+
+class LastRun:
+    """The last run of a team, as a caller needs it who is about to begin another."""
+
+    __slots__ = ("agents", "memory", "order", "run", "state")
+
+    def __init__(self, run: str, state: str, order: RunOrder | None, memory: RunMemory, agents: list[str]) -> None:
+        self.run = run
+        self.state = state
+        self.order = order
+        """None if what it was asked to do cannot be read any more."""
+        self.memory = memory
+        self.agents = agents
+        """Those of its agents whose hosts live."""
+
+    @property
+    def in_words(self) -> str:
+        states = [one.state for one in self.memory.tasks.values()]
+        done = f"{states.count(COMPLETED)} of {counted(len(states), 'task')} completed"
+        alive = (
+            f"; {', '.join(self.agents)} still {'works' if len(self.agents) == 1 else 'work'}" if self.agents else ""
+        )
+        return f"run {self.run} died: {done}{alive}"
+
+
+def last_run(desk: Runroom, team: str) -> LastRun | None:
+    names = desk.runs.names(team)
+    if not names:
+        return None
+    run, memory = names[-1], memory_of(desk.runs, team, names[-1])
+    state = run_state(memory, is_held=desk.runs.is_held(team))
+    living = [one.member for one in agents_of(desk.crew, team) if one.run == run and is_running(desk.crew, one)]
+    return LastRun(run, state, desk.runs.order(team, run), memory, living)
 
 
 def find_run(runs: Runs, team: str, given: str = "") -> RunOrder:
@@ -72,7 +131,7 @@ def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Pla
     memory, order = memory_of(runs, team, run), runs.order(team, run)
     states = [task.state for task in memory.tasks.values()]
     is_last = runs.names(team)[-1:] == [run]
-    state = memory.outcome or ("running" if is_held and is_last else "paused")
+    state = run_state(memory, is_held=is_held and is_last)
     return {
         "run": run,
         "team": team,

@@ -13,6 +13,7 @@ from atm.domain.runs.orders import RunOrder
 from atm.domain.work_errors import NotTrusted
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.importing import reimport
+from atm.services.merges.people import unmerged_tasks
 from atm.services.merges.queueing import open_target
 from atm.services.roster.members import update_member
 from atm.services.runs.starting import find_run, new_run_id
@@ -44,7 +45,8 @@ def begin(args: Args, session: Session, made: Prepared) -> RunOrder | None:
             session.warn(f"note: {warning}")
     note_leader(session, made.team)
     board = session.boardroom.tasks.board(made.team) if session.boardroom.tasks.exists(made.team) else Board({})
-    if not edges_on(board) and not any(card.is_claimed for card in board.cards.values()):
+    made.unmerged = unmerged_tasks(made.desk.merges, made.team) if made.into else []
+    if not edges_on(board) and not any(card.is_claimed for card in board.cards.values()) and not made.unmerged:
         return None
     if made.leader is not None:
         made.leader = replace(made.leader, name=team.lead)
@@ -80,7 +82,7 @@ def _order(args: Args, session: Session, made: Prepared, run: str, board: Board)
         limits=limits,
         per_agent=build_limits(settings, "agent"),
         per_task=build_limits(settings, "task"),
-        done_before=[card.id for card in board.sorted() if card.is_finished],
+        done_before=[card.id for card in board.sorted() if card.is_finished and card.id not in made.unmerged],
         saved_before=[one.id for one in made.desk.crew.worktrees.saved(made.repository.common, made.team)],
         plan_file=made.plan_file,
         tick=args.flag("tick"),

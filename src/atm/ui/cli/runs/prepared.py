@@ -14,6 +14,7 @@ from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import BadTask
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.new_tasks import NewTask, wishes_of
+from atm.services.merges.people import unmerged_tasks
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.adding import read_text
 from atm.ui.cli.crew.wishes import check_may_start, crew_in
@@ -54,6 +55,8 @@ class Prepared:
     drafts: list[TaskDraft] = field(default_factory=list)
     wishes: list[NewTask] = field(default_factory=list)
     board: Board = field(default_factory=lambda: Board({}))
+    unmerged: list[str] = field(default_factory=list)
+    """Tasks of before that are completed and on no target yet: this run merges them."""
     seats: list[AgentSeat] = field(default_factory=list)
     runtimes: list[str] = field(default_factory=list)
     agents: int | None = None
@@ -118,7 +121,9 @@ def prepare(args: Args, session: Session) -> Prepared:
         made.drafts = _drafts(plan, made.plan_text, args)
         made.wishes = wishes_of(made.drafts, source=made.plan_file)
     made.crew_plan = crew_plan
-    if not plan and not made.goal and not made.open_tasks:
+    if not is_new and made.into:
+        made.unmerged = unmerged_tasks(desk.merges, team)
+    if not plan and not made.goal and not made.open_tasks and not made.unmerged:
         raise UsageError("there is nothing to do", 'say what: atm run "…", atm run --plan FILE, or atm tasks add')
     return made
 

@@ -8,12 +8,15 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
+from atm.ui.cli.runs.former import resumed_instead
 from atm.ui.cli.runs.prepared import ask_for_plan, needs_plan, prepare
 from atm.ui.cli.runs.seating import seat
 from atm.ui.cli.runs.watching import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.runs.orders import RunOrder
+    from atm.services.runs.runroom import Runroom
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session
 
@@ -60,6 +63,7 @@ COMMAND = Command(
         Option("--dry-run", help="show what would be done, and change nothing"),
         Option("--yes", "-y", help="do not ask; a person's yes to the plan and its commands"),
         Option("--resume", value="RUN", optional=LATEST, help="go on with a run (default: the newest)"),
+        Option("--fresh", help="if the last run died: end its agents, save their work, and begin this run instead"),
         TEAM,
     ),
     examples=(
@@ -74,12 +78,14 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     if args.text("resume") is not None:
         desk, found = find_resumed(args, session, _run_meant(args))
-        with desk.runs.hold(found.team):
-            return watch(session, args, desk, take_up(args, session, desk, found))
+        return _resume(args, session, desk, found)
     prepared = prepare(args, session)
     seat(args, session, prepared)
     if args.flag("dry_run"):
         return show_dry_run(session, prepared)
+    is_fresh = args.flag("fresh") or prepared.is_new_team
+    if not is_fresh and (resumed := resumed_instead(session, prepared.desk, prepared.team)) is not None:
+        return _resume(args, session, prepared.desk, resumed)
     check_can_be_confirmed(args, session)
     check_roster(session.room, prepared.team, "start a run")
     if needs_plan(prepared):
@@ -90,6 +96,11 @@ def execute(args: Args, session: Session) -> int:
         return 1
     with prepared.desk.runs.hold(prepared.team):
         return _run(args, session, prepared)
+
+
+def _resume(args: Args, session: Session, desk: Runroom, order: RunOrder) -> int:
+    with desk.runs.hold(order.team):
+        return watch(session, args, desk, take_up(args, session, desk, order))
 
 
 def _run(args: Args, session: Session, prepared: Prepared) -> int:
@@ -105,4 +116,6 @@ def _run_meant(args: Args) -> str:
     given = args.need("resume")
     if args.text("goal") is not None:
         raise UsageError("a run that goes on has its goal already", "leave it out, or leave --resume out")
+    if args.flag("fresh"):
+        raise UsageError("--resume continues a run, and --fresh begins another", "leave one of them out")
     return "" if given == LATEST else given

@@ -1,0 +1,44 @@
+"""What becomes of the last run of a team that died, when its user types `atm run` again."""
+
+from __future__ import annotations
+
+from atm.domain.runs.standing import DIED
+from atm.domain.untrusted_text import one_line, shell_words
+from atm.domain.work_errors import RunDied
+from atm.services.runs.starting import last_run
+from atm.ui.cli.asking import answer_to, can_ask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.runs.orders import RunOrder
+    from atm.services.runs.runroom import Runroom
+    from atm.services.runs.starting import LastRun
+    from atm.ui.cli.session import Session
+
+
+def died_before(desk: Runroom, team: str) -> LastRun | None:
+    """The last run, if it died and can be resumed."""
+    last = last_run(desk, team)
+    return last if last is not None and last.state == DIED and last.order is not None else None
+
+
+def resumed_instead(session: Session, desk: Runroom, team: str) -> RunOrder | None:
+    """The run that the user resumes instead of beginning another. Raises RunDied where there is no terminal to ask at."""
+    last = died_before(desk, team)
+    if last is None:
+        return None
+    if not can_ask(session):
+        raise run_died(last, team)
+    question = (
+        f"{one_line(last.in_words)}.\n"
+        "Resume it? Otherwise its agents are ended, with their work saved, and a new run begins. [Y/n]"
+    )
+    return last.order if answer_to(question).casefold() in ("", "y", "yes") else None
+
+
+def run_died(last: LastRun, team: str) -> RunDied:
+    resume = f"atm run --resume {shell_words(last.run)} --team {shell_words(team)}"
+    return RunDied(
+        f"the last run of team {team!r} did not end: {last.in_words}",
+        f"resume it: {resume}; or begin another run, which ends what is left of this one: add --fresh",
+    )
