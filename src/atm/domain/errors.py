@@ -39,6 +39,7 @@ the board, sessions, crew, runs, merges, approvals and the daemon: a class costs
     │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
     │   ├── TeamStopped         a person stopped the team
     │   ├── RunActive           a loop looks after this team already
+    │   ├── RunDied             the last run was killed, and the caller has not said what becomes of it
     │   ├── NoSuchMerge
     │   ├── NoSuchRun
     │   ├── LeadPresent         another session leads the team, and was seen a moment ago

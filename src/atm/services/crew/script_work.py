@@ -127,8 +127,8 @@ def _do(host: Host, task: Task) -> None:
     try:
         folder = _settle(host, task)
         error = _run_all(host, task, folder) or finish(host, task, _in_words(task))
-    except (AtmError, OSError) as error:
-        _stop_at(host, task, error, has_begun=bool(folder))
+    except (AtmError, OSError) as trouble:
+        _stop_at(host, task, trouble, has_begun=bool(folder))
     else:
         if error:
             give_up(host, task, error)
@@ -151,7 +151,7 @@ def _give_back(host: Host, task: Task, error: AtmError | OSError) -> None:
     host.machine.log(f"#{task.id} could not be begun: {why}")
     try:
         board.give_back(host.crew.boardroom, host.record.team, host.record.member, task.id, why, task.claim_id)
-    except AtmError as trouble:  # it was taken from us meanwhile
+    except AtmError as trouble:  # another process took the task in the meantime
         host.machine.log(str(trouble))
 
 

@@ -50,8 +50,9 @@ def enroll(desk: Runroom, order: RunOrder) -> None:
 
 def end_agents_of_other_runs(desk: Runroom, order: RunOrder) -> list[str]:
     """
-    Agents that an earlier run left behind, when its loop was killed and this run begins instead: their work is saved, and
-    their tasks go back without blame. The ones that plan and merge belong to those who asked for them.
+    End the agents that an earlier run left behind when its loop was killed.
+
+    Their work is saved, and their tasks go back without blame. Agents that plan or merge do not belong to a run.
     """
     crew, done = desk.crew, []
     for record in agents_of(crew, order.team):
@@ -65,7 +66,7 @@ def end_agents_of_other_runs(desk: Runroom, order: RunOrder) -> list[str]:
 
 
 class LastRun:
-    """The last run of a team, as a caller needs it who is about to begin another."""
+    """The last run of a team, for a caller that is about to begin another."""
 
     __slots__ = ("agents", "memory", "order", "run", "state")
 
@@ -82,9 +83,8 @@ class LastRun:
     def in_words(self) -> str:
         states = [one.state for one in self.memory.tasks.values()]
         done = f"{states.count(COMPLETED)} of {counted(len(states), 'task')} completed"
-        alive = (
-            f"; {', '.join(self.agents)} still {'works' if len(self.agents) == 1 else 'work'}" if self.agents else ""
-        )
+        works = "works" if len(self.agents) == 1 else "work"
+        alive = f"; {', '.join(self.agents)} still {works}" if self.agents else ""
         return f"run {self.run} died: {done}{alive}"
 
 

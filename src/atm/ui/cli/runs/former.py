@@ -23,7 +23,7 @@ def died_before(desk: Runroom, team: str) -> LastRun | None:
 
 
 def resumed_instead(session: Session, desk: Runroom, team: str) -> RunOrder | None:
-    """The run that the user resumes instead of beginning another. Raises RunDied where there is no terminal to ask at."""
+    """The run that the user resumes instead of beginning another. Without a terminal to ask at, RunDied is raised."""
     last = died_before(desk, team)
     if last is None:
         return None
