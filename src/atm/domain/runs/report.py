@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
+from atm.domain.merges.items import AT_TASK
 from atm.domain.runs.limits import Spent
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.board.tasks import Card
+    from atm.domain.merges.items import MergeItem
     from atm.domain.plain import Plain
     from atm.domain.runs.memory import RunMemory
     from atm.domain.runs.orders import RunOrder
@@ -64,7 +66,12 @@ def _result(card: Card, order: RunOrder, memory: RunMemory, view: RunView, waite
         why="" if state == COMPLETED else _why(card, state, known.refused or waited, view),
         needs_human=state not in (COMPLETED, CANCELLED, UNREACHABLE, FAILED)
         and bool(
-            waited or card.waits_for_others or known.refused or facts.untrusted or _is_for_others(card, order, view)
+            waited
+            or card.waits_for_others
+            or known.refused
+            or facts.untrusted
+            or _is_for_others(card, order, view)
+            or (order.merge_at == AT_TASK and view.held_up_by(card))
         ),
     )
 
@@ -87,11 +94,18 @@ def _why(card: Card, state: str, refused: str, view: RunView) -> str:
         return f"it waits for the review of {card.reviewer}"
     if command := view.fact(card.id).untrusted:
         return f"nobody has allowed `{command}`"
+    if held := view.held_up_by(card):
+        return f"it waits for the merge of {', '.join(_held(item) for item in held)}"
     return refused or (
         f"it waits for {', '.join('#' + id for id in view.board.open_blockers(card))}"
         if state == "blocked"
         else "it was not done in time"
     )
+
+
+def _held(item: MergeItem) -> str:
+    where = f" (in conflict in {', '.join(item.conflicts[:3])})" if item.conflicts else ""
+    return f"#{item.task}{where}"
 
 
 def report_facts(

@@ -146,6 +146,11 @@ class RunView:
         items = self.merges.items if self.merges is not None else ()
         return {one.task: one for one in items if not one.is_over and one.task not in moving}
 
+    def held_up_by(self, card: Card) -> list[MergeItem]:
+        """Completed work that the task builds on and that cannot reach the target before a person helps."""
+        held = self.held_up
+        return [held[id] for id in self.board.blockers(card) if id in held] if held else []
+
     def fact(self, id: str) -> TaskFacts:
         return self.facts.get(id) or TaskFacts()
 

@@ -141,7 +141,10 @@ class Performing:
         """No agent was started, so it is no attempt (D35): the task goes back, and is tried again later."""
         why = f"{error}; {error.remedy}" if error.remedy else str(error)
         self._give_back(seat.name, task.id, why)
-        return [] if isinstance(error, FileBusy) else [self._event(kinds.REFUSED, task.id, why=why)]
+        if isinstance(error, FileBusy):
+            return []
+        is_known = self._memory.task(task.id).refused == why
+        return [self._event(kinds.REFUSED, task.id, why=why, again=is_known or None)]
 
     def _give_back(self, seat: str, task: str, why: str) -> None:
         try:
@@ -240,7 +243,8 @@ class Performing:
         why = f"{error}; {error.remedy}" if error.remedy else str(error)
         if task:
             self._give_back(seat.name, task, f"{seat.name} could not be started: {why}")
-        return [self._event(kinds.NOT_STARTED, seat.name, task=task or None, error=why)]
+        is_known = self._memory.seat(seat.name).refused == why
+        return [self._event(kinds.NOT_STARTED, seat.name, task=task or None, error=why, again=is_known or None)]
 
     def _fail(self, who: str, task: str, why: str, claim: str, *, final: bool = False) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
-from atm.domain.merges.items import MERGING
+from atm.domain.merges.items import FAILED, MERGING
 from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line
@@ -98,6 +98,20 @@ def _error(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
     return f"  ▲ {_who(event)} is gone{what}: {one_line(event.text('error'))[:100]}", RED
 
 
+def _refused(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    """It is tried again every half a minute: the same reason is told once."""
+    if event.detail.get("again"):
+        return None
+    return f"  ◆ {_task(event.subject, titles)} cannot be begun: {one_line(event.text('why'))}", YELLOW
+
+
+def _not_started(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    if event.detail.get("again"):
+        return None
+    what = f" for {_task(event.text('task'), titles)}" if event.text("task") else ""
+    return f"  ▲ {_who(event)} could not be started{what}: {one_line(event.text('error'))[:200]}", YELLOW
+
+
 def _plain(sign: str, text: str, colour: str) -> Callable[[RunEvent, Mapping[str, str]], tuple[str, str]]:
     def words(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
         facts = {key: one_line(str(value)) for key, value in event.detail.items()}
@@ -143,7 +157,9 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.UNREACHABLE: _plain("✗", "{task} can never be done: {why}", RED),
     kinds.CANCELLED: _plain("·", "{task} was cancelled", DIM),
     kinds.RETURNED: _plain("○", "{task} goes back to the board", DIM),
-    kinds.REFUSED: _plain("◆", "{task} waits for you: {why}", YELLOW),
+    kinds.REFUSED: _refused,
+    kinds.NOT_STARTED: _not_started,
+    kinds.CLEARED: _plain("·", "{text}", DIM),
     kinds.ASKED: _plain("?", "{who} was asked how {task} stands", YELLOW),
     kinds.ANSWERED: _plain("?", "{who} is still at it", DIM),
     kinds.CLOSED: _plain("▲", "{who} gets nothing more: {why}", RED),
@@ -241,6 +257,14 @@ def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
         for id, (who, state) in view.approvals.items()
         if state == "waiting"
     ]
+    for id, item in view.held_up.items():
+        waiting = [
+            f"#{card.id}" for card in view.cards(order) if not card.is_finished and id in view.board.blockers(card)
+        ]
+        why = f"is in conflict in {', '.join(map(one_line, item.conflicts[:3]))}" if item.conflicts else "is not merged"
+        after = f"; {', '.join(waiting[:5])} {'waits' if len(waiting) == 1 else 'wait'} for it" if waiting else ""
+        verb = "retry" if item.status == FAILED else "resolve"
+        said.append(f"#{id} {why}{after}: atm merge {verb} {id} --team {team}")
     for card in view.cards(order):
         if card.is_finished:
             continue
