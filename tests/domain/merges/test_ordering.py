@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from tests.proving import proves
 
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, PENDING, QUEUED, RESOLVED, MergeItem, MergeQueue
-from atm.domain.merges.ordering import FinishedWork, first_bad, next_batch, refresh, resume, try_again, unsettled
+from atm.domain.merges.ordering import (
+    FinishedWork,
+    first_bad,
+    next_batch,
+    refresh,
+    resume,
+    try_again,
+    unmerged_for_another_target,
+    unsettled,
+)
 
 
 def work(task: str, *blockers: str, head: str = "", at: float = 0.0) -> FinishedWork:
@@ -209,3 +218,19 @@ def test_who_tries_again_begins_anew():
     one.resolution, one.resolved_onto = "r", "o"
     try_again(one)
     assert (one.status, one.needs_human, one.reason, one.resolution, one.resolved_onto) == (QUEUED, False, "", "", "")
+
+
+# Another target.
+
+
+def test_what_one_target_never_got_joins_the_next_without_its_conflicts_and_what_it_got_stays_there():
+    merged, waiting, flagged, left_out = item("1", MERGED), item("2"), item("3", CONFLICT), item("4", FAILED)
+    flagged.conflicts, flagged.needs_human, flagged.conflict_at = ["x.txt"], True, 9.0
+    left_out.skipped = True
+    carried = unmerged_for_another_target(queue(merged, waiting, flagged, left_out))
+    assert [(one.task, one.status, one.needs_human) for one in carried] == [
+        ("2", QUEUED, False),
+        ("3", QUEUED, False),
+        ("4", FAILED, False),
+    ]
+    assert (flagged.conflicts, flagged.conflict_at) == ([], 0.0)

@@ -13,13 +13,17 @@ from atm.domain.runs import memory as kinds
 from atm.domain.runs.actions import Clear, Give, Say
 from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.orders import AgentSeat
+from atm.domain.work_errors import GitTrouble
+from atm.ports.crew.worktrees import Worktree
+from atm.services.crew.crewroom import is_running
 from atm.services.crew.reaping import reconcile
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.surfacing import Surfacing, unread_for
 from atm.services.runs.looking import RunLooking
 from atm.services.runs.merging import RunMerging
 from atm.services.runs.performing import Performing
-from atm.services.runs.starting import enroll
+from atm.services.runs.starting import end_agents_of_other_runs, enroll
+from atm.ui.views.runs import event_line
 
 
 class Hands:
@@ -162,3 +166,59 @@ def test_an_agent_that_leads_is_told_that_all_is_resolved():
     hands.world.clock.pass_time(3.0)
     enter(room, TEAM, LEAD, [letter.id or ""], "read", "it went on")
     assert looking.look().lead_knows_at == hands.world.clock.now() - 3.0
+
+
+# What was not begun is no attempt (D35).
+
+
+def test_a_start_that_is_refused_gives_the_task_back_and_charges_neither_task_nor_agent():
+    hands = Hands()
+    hands.desk.crew.runtimes = {}
+    (event,) = hands.does(Give("1", "a1"))
+    assert (event.kind, event.subject, event.detail["task"]) == (kinds.NOT_STARTED, "a1", "1")
+    task = hands.desk.boardroom.tasks.read(TEAM, "1")
+    assert (task.status, task.owner, task.failures) == (PENDING, "", 0)
+    assert (hands.memory.seat("a1").restarts, hands.memory.task("1").losses) == (0, 0)
+    (again,) = hands.does(Give("1", "a1"))
+    assert again.detail["again"] is True
+    assert event_line(event, {}) is not None
+    assert event_line(again, {}) is None
+
+
+def test_a_worktree_that_cannot_be_made_gives_the_task_back():
+    hands = Hands()
+    hands.world.worktrees.make = refuses  # type: ignore[method-assign]
+    (event,) = hands.does(Give("1", "a1"))
+    assert event.kind == kinds.NOT_STARTED
+    assert "no space left" in str(event.detail["error"])
+    task = hands.desk.boardroom.tasks.read(TEAM, "1")
+    assert (task.status, task.failures) == (PENDING, 0)
+
+
+def refuses(*_: object, **__: object) -> Worktree:
+    raise GitTrouble("no space left", "make some")
+
+
+def test_a_host_that_is_gone_without_a_word_is_no_attempt_of_its_task():
+    hands = Hands()
+    hands.starts()
+    hands.is_killed()
+    (event,) = hands.does(Clear("a1", "its host is gone", is_blamed=False))
+    task = hands.desk.boardroom.tasks.read(TEAM, "1")
+    assert (task.status, task.failures, event.detail["lost"]) == (PENDING, 0, True)
+
+
+def test_agents_of_a_run_that_died_are_ended_before_another_begins_and_their_tasks_are_not_charged():
+    hands = Hands()
+    hands.starts()
+    hands.write("new.txt", "half of it")
+    other = replace(hands.order, run="r2", seats=[AgentSeat(name="b1", runtime="claude")])
+    assert end_agents_of_other_runs(hands.desk, hands.order) == []
+    assert end_agents_of_other_runs(hands.desk, other) == ["a1"]
+    task = hands.desk.boardroom.tasks.read(TEAM, "1")
+    assert (task.status, task.failures) == (PENDING, 0)
+    assert hands.record.is_over
+    assert not is_running(hands.desk.crew, hands.record)
+    repository = hands.world.worktrees.repository(hands.order.folder)
+    assert repository is not None
+    assert hands.world.worktrees.saved(repository.common, TEAM)
