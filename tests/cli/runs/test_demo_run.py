@@ -47,7 +47,9 @@ def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
         "is gone at",
         "starts again",
         "$ kill -9 ",
-        "$ atm run --resume",
+        "died: ",
+        "Resume? [Y/n]",
+        "the return key says yes",
         "atm tasks plan approve",
         "is resolved",
     ):

@@ -1,14 +1,17 @@
 """
-The play: `atm run` is started, watched, helped as a person would, killed in the middle, and started again.
+The play: `atm run` is started, watched, helped as a person would, killed in the middle, and typed once more.
 
-What happens is read from what `atm run --json` prints. Everything the demo does itself is a command that is shown.
+What happens is read from what `atm run --json` prints, and after the kill, at a terminal of its own, from the events
+that the run writes down. Everything the demo does itself is a command that is shown.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
+import textwrap
 import time
 from dataclasses import dataclass, field
 
@@ -17,7 +20,7 @@ from atm.domain.runs.memory import RunMemory
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.formats.runs.event_line import decode_events
 from atm.ui.demo.run_repository import TEAM
-from atm.ui.demo.run_sandbox import DemoTrouble
+from atm.ui.demo.run_sandbox import SECONDS, DemoTrouble
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from atm.domain.runs.memory import RunEvent
     from atm.ui.demo.run_sandbox import Sandbox
 
+COMMAND = ("run", "--crew", "crew.toml", "--plan", "plan.md", "--yes")
+WIDTH = 79
 LONGEST = 240.0
 """Seconds: a run that is not over by then has got stuck, which is a defect."""
 FRAME = 0.1
@@ -61,17 +66,18 @@ class Play:
     def perform(self) -> None:
         """Both halves; afterwards there is a report, or DemoTrouble was raised."""
         self._until = time.monotonic() + LONGEST
-        self.tell(self, "$ atm run --crew crew.toml --plan plan.md --yes")
-        self._watch(self.sandbox.start("run", "--crew", "crew.toml", "--plan", "plan.md", "--yes"), is_killed=True)
+        self.tell(self, f"$ atm {' '.join(COMMAND)}")
+        self._watch(self.sandbox.start(*COMMAND))
         if not self.report:
             self._leave_alone()
             self._catch_up()
-            self.tell(self, "$ atm run --resume    # what was done is known; what was begun goes on")
-            self._watch(self.sandbox.start("run", "--resume"), is_killed=False)
+            self.tell(self, f"$ atm {' '.join(COMMAND)}    # the same once more")
+            self._watch_at_terminal()
         if not self.report:
             raise DemoTrouble("atm run ended without a report")
 
-    def _watch(self, run: subprocess.Popen[bytes], *, is_killed: bool) -> None:
+    def _watch(self, run: subprocess.Popen[bytes]) -> None:
+        """Until it is in the middle, where it is killed."""
         self.pids.append(run.pid)
         try:
             for lines in self._news_of(run):
@@ -79,7 +85,7 @@ class Play:
                     self._take(line)
                 # Now, when it has just told and rests: one that dies with the board's lock in its hand is survived
                 # as well, but Claude Code's lock is left alone for 30 s before it is broken (D2).
-                if is_killed and self._is_the_middle():
+                if self._is_the_middle():
                     self.tell(self, f"$ kill -9 {run.pid}    # the lead: nobody gives work out any more")
                     os.kill(run.pid, signal.SIGKILL)
                     self.kills += 1
@@ -89,6 +95,44 @@ class Play:
             if run.poll() is None and self.kills == 0:
                 run.send_signal(signal.SIGINT)
             self._end(run)
+
+    def _watch_at_terminal(self) -> None:
+        """It asks what becomes of the run that died. The return key says yes, and it is followed to its end."""
+        run, terminal = self.sandbox.start_at_terminal(*COMMAND)
+        self.pids.append(run.pid)
+        try:
+            self._answer(terminal)
+            while run.poll() is None:
+                if time.monotonic() > self._until:
+                    raise DemoTrouble(f"the run was not over after {LONGEST:g} s")
+                heard = _read(terminal)
+                self._catch_up()
+                self._help()
+                if not heard:
+                    self.show(self, None)
+            self._catch_up()
+            self.report = self._report()
+        finally:
+            os.close(terminal)  # which ends a run that still asks
+            self._end(run)
+
+    def _answer(self, terminal: int) -> None:
+        asked, end = b"", time.monotonic() + SECONDS
+        while b"[Y/n]" not in asked:
+            if time.monotonic() > end:
+                raise DemoTrouble(f"it did not ask what becomes of the run that died: {asked.decode(errors='replace')}")
+            asked += _read(terminal)
+        for line in asked.decode(errors="replace").splitlines():
+            for part in textwrap.wrap(line, WIDTH, subsequent_indent="  ", drop_whitespace=False):
+                self.tell(self, part.rstrip())
+        self.tell(self, "⏎    # the return key says yes: what was done is not done again")
+        os.write(terminal, b"\n")
+
+    def _report(self) -> dict[str, Plain]:
+        from atm.wiring.runs import build_runs
+
+        runs = build_runs(self.sandbox.layout)
+        return runs.report(TEAM, runs.names(TEAM)[-1]) or {}
 
     def _end(self, run: subprocess.Popen[bytes]) -> None:
         try:
@@ -198,3 +242,14 @@ class Play:
         while time.monotonic() < end:
             self.show(self, None)
             time.sleep(FRAME)
+
+
+def _read(terminal: int) -> bytes:
+    """What a program wrote to its terminal, within a moment."""
+    if not select.select([terminal], [], [], FRAME)[0]:
+        return b""
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # how Linux says that the program has ended
+        time.sleep(FRAME)
+        return b""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from atm.config import IN_AGENTS_SHELLS
 from atm.ui.demo.run_repository import BEGUN_MARK, CRASH_MARK, FILES, SETTINGS, TEAM
 from atm.wiring.crew import git_in
 from atm.wiring.files import find_layout
@@ -92,6 +93,27 @@ class Sandbox:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
         )
+
+    def start_at_terminal(self, *words: str) -> tuple[subprocess.Popen[bytes], int]:
+        """The same command as a person types it: it may ask. The number is the terminal's other end."""
+        import pty  # there is none on Windows
+
+        ours, theirs = pty.openpty()
+        try:
+            run = subprocess.Popen(
+                [sys.executable, "-P", "-m", "atm", *words],
+                cwd=self.repository,
+                env={name: value for name, value in self.environment.items() if name not in IN_AGENTS_SHELLS},
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                stderr=theirs,
+            )
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        return run, ours
 
     def clear(self) -> None:
         """Nothing goes on, whatever happened."""

@@ -30,8 +30,10 @@ def resumed_instead(session: Session, desk: Runroom, team: str) -> RunOrder | No
     if not can_ask(session):
         raise run_died(last, team)
     question = (
-        f"{one_line(last.in_words)}.\n"
-        "Resume it? Otherwise its agents are ended, with their work saved, and a new run begins. [Y/n]"
+        f"{one_line(last.in_words)}\n"
+        "  yes: resume it; agents at work are taken over\n"
+        "  no: end its agents, save their work, and begin this run instead\n"
+        "Resume? [Y/n]"
     )
     return last.order if answer_to(question).casefold() in ("", "y", "yes") else None
 
