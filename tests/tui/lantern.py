@@ -74,7 +74,7 @@ PUSH = ApprovalSeen(
     "a41c",
     "kite",
     "human",
-    "git.push",
+    "git_push",
     "Bash",
     "git push -u origin lantern/6-only-changed",
     "/home/ann/lantern/.atm/worktrees/6-kite",
@@ -82,7 +82,7 @@ PUSH = ApprovalSeen(
     asked_at=ago(480),
     expires_at=to_iso(NOW + 702),
     state="waiting",
-    why='rule 3 of .atm.toml: git.push = "human"',
+    why="git_push is for a person to grant, and no rule says otherwise",
 )
 
 LANTERN = TeamSeen(
