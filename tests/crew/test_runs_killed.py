@@ -107,6 +107,13 @@ def test_at_a_terminal_no_ends_the_agents_with_their_work_saved_and_charges_no_t
     assert crew.left() == NOTHING
 
 
+def test_a_dry_run_says_that_the_last_run_died_and_changes_nothing(crew: Crew) -> None:
+    killed = Killed(crew)
+    said = crew(*killed.words, "--dry-run")
+    assert f"note: run {killed.run} died" in said.err
+    assert states(crew) == {"1": "in_progress", "2": "blocked"}
+
+
 def test_ctrl_c_at_the_question_changes_nothing(crew: Crew) -> None:
     killed = Killed(crew)
     terminal = killed.at_terminal(*killed.words, "--yes")

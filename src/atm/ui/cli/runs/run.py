@@ -8,7 +8,7 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
-from atm.ui.cli.runs.former import resumed_instead
+from atm.ui.cli.runs.former import died_before, resumed_instead
 from atm.ui.cli.runs.prepared import ask_for_plan, needs_plan, prepare
 from atm.ui.cli.runs.seating import seat
 from atm.ui.cli.runs.watching import watch
@@ -81,9 +81,11 @@ def execute(args: Args, session: Session) -> int:
         return _resume(args, session, desk, found)
     prepared = prepare(args, session)
     seat(args, session, prepared)
-    if args.flag("dry_run"):
-        return show_dry_run(session, prepared)
     is_fresh = args.flag("fresh") or prepared.is_new_team
+    if args.flag("dry_run"):
+        if not is_fresh and (died := died_before(prepared.desk, prepared.team)) is not None:
+            session.warn(f"note: {died.in_words}; without --dry-run you are asked whether to resume it")
+        return show_dry_run(session, prepared)
     if not is_fresh and (resumed := resumed_instead(session, prepared.desk, prepared.team)) is not None:
         return _resume(args, session, prepared.desk, resumed)
     check_can_be_confirmed(args, session)
