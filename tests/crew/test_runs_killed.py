@@ -151,6 +151,23 @@ def test_a_run_that_was_killed_with_its_agent_is_resumed_and_its_task_is_not_cha
     assert crew.left() == NOTHING
 
 
+def test_a_worktree_that_cannot_be_made_is_no_attempt_and_the_run_says_why(crew: Crew) -> None:
+    crew("config", "set", "runs.human_minutes", "0.01")
+    worktrees = Path(crew.layout.state_root, "worktrees")
+    worktrees.parent.mkdir(parents=True, exist_ok=True)
+    worktrees.write_text("in the way")
+    plan = crew.folder.parent / "plan.md"
+    plan.write_text(OTHER)
+    said = crew("run", "--plan", str(plan), *SCRIPTS, "--yes", code=1).out
+    assert "#1 Another cannot be begun: " in said, said
+    assert str(worktrees) in said
+    assert (crew.task("1")["failures"], states(crew)) == (0, {"1": "pending"})
+    worktrees.unlink()
+    again = crew("run", *SCRIPTS, "--yes", "--json")
+    assert json.loads(again.out.splitlines()[-1])["outcome"] == "success"
+    assert on_target(crew, "o.txt") == "o"
+
+
 # Work that was completed when the loop was killed.
 
 

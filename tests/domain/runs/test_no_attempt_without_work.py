@@ -83,6 +83,13 @@ def test_a_task_that_could_not_be_begun_is_kept_back_and_then_tried_again():
         assert bool([one for one in table.actions() if isinstance(one, Give)]) is is_given
 
 
+def test_what_an_earlier_run_could_not_begin_is_tried_at_once():
+    table = Table(Card(1), seats=1)
+    table.facts["1"] = replace(table.facts["1"], refused="no space left", refused_at=NOW - 1)
+    table.memory.take(RunEvent(kinds.RESUMED, "r", NOW))
+    assert table.actions() == [Give("1", "a1")]
+
+
 # What builds on work that is held up.
 
 

@@ -251,7 +251,9 @@ class _Tick:
         if command := self._view.fact(card.id).untrusted:
             return f"nobody has allowed `{command}`"
         facts = self._view.fact(card.id)
-        return facts.refused if facts.refused and self._view.now - facts.refused_at < TRY_AGAIN else ""
+        # What could not be begun before this loop began is tried at once: a person may have helped.
+        is_recent = facts.refused_at >= self._memory.began_at and self._view.now - facts.refused_at < TRY_AGAIN
+        return facts.refused if is_recent else ""
 
     def _giving(self) -> Iterator[Action]:
         free = [seat for seat in self._order.seats if self._is_free(seat)]

@@ -21,8 +21,8 @@ COMMAND = Command(
     text=(
         "In a sandbox of its own, without a model or a network: `atm run` with four agents and a plan whose tasks "
         "depend on one another. One agent crashes, a plan and a release wait for a yes, the lead is ended with "
-        "kill -9, and the same command, typed once more, resumes the run. Exit code 1 unless every task was completed exactly once, every commit is on "
-        "its branch, the tests pass, and nothing is left.\n"
+        "kill -9, and the same command, typed once more, resumes the run. Exit code 1 unless every task "
+        "was completed exactly once, every commit is on its branch, the tests pass, and nothing is left.\n"
         "With --storm: 8 senders, a rival that rewrites the inbox and respects no lock, a killer that ends senders "
         "with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice.\n"
         "With --board: processes that work off tasks which depend on one another, and are killed meanwhile; the "

@@ -105,6 +105,12 @@ def _refused(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | No
     return f"  ◆ {_task(event.subject, titles)} cannot be begun: {one_line(event.text('why'))}", YELLOW
 
 
+def _returned(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    if event.text("why"):
+        return _refused(event, titles)
+    return f"  ○ {_task(event.subject, titles)} goes back to the board", DIM
+
+
 def _not_started(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
     if event.detail.get("again"):
         return None
@@ -156,7 +162,7 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.ERROR: _error,
     kinds.UNREACHABLE: _plain("✗", "{task} can never be done: {why}", RED),
     kinds.CANCELLED: _plain("·", "{task} was cancelled", DIM),
-    kinds.RETURNED: _plain("○", "{task} goes back to the board", DIM),
+    kinds.RETURNED: _returned,
     kinds.REFUSED: _refused,
     kinds.NOT_STARTED: _not_started,
     kinds.CLEARED: _plain("·", "{text}", DIM),
