@@ -137,10 +137,10 @@ def _do(host: Host, task: Task) -> None:
 
 def _stop_at(host: Host, task: Task, error: AtmError | OSError, *, has_begun: bool) -> None:
     """Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not."""
-    if not has_begun or isinstance(error, DiskError | OSError):
-        _give_back(host, task, error)
-    elif isinstance(error, NotTrusted):  # a person has to allow its checks: no second try would find it otherwise
+    if isinstance(error, NotTrusted):  # a person has to allow its commands: no second try would find it otherwise
         give_up(host, task, f"{error}; {error.remedy}", final=True)
+    elif not has_begun or isinstance(error, DiskError | OSError):
+        _give_back(host, task, error)
     else:
         give_up(host, task, str(error))
 
