@@ -7,10 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.services.approvals.stage import ApprovalStage, rule
+from tests.services.approvals.stage import LEAD, ApprovalStage, rule
 
 from atm.domain.approvals.requests import APPROVED, EXPIRED
 from atm.services.approvals.answering import give_answer
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
+from atm.services.board.working import cancel, claim
 from atm.teamd.parts import approvals as part
 from atm.teamd.parts.approvals import ApprovalLoops
 
@@ -91,6 +94,29 @@ def test_silence_is_closed_when_its_time_is_over_although_no_file_changed(stage,
     assert found.answer is not None
     assert found.answer.state == EXPIRED
     assert daemon.told[-1] == ("approval.decided", one.id, "expired")
+
+
+def test_a_request_whose_task_is_cancelled_is_cancelled_too_although_no_file_of_it_changed(stage, daemon):
+    add(stage.board, "crew", LEAD, [NewTask("sort the letters")])
+    claim(stage.board, "crew", "bob", "1")
+    one = stage.ask(task="1")
+    daemon.loops.look()
+    cancel(stage.board, "crew", LEAD, "1", "not needed")
+    daemon.loops.look()
+    assert daemon.told == [("approval.asked", one.id, "waiting"), ("approval.decided", one.id, "cancelled")]
+
+
+def test_a_daemon_that_begins_asks_nobody_what_is_of_no_use_any_more(stage, daemon, popups):
+    add(stage.board, "crew", LEAD, [NewTask("sort the letters")])
+    claim(stage.board, "crew", "bob", "1")
+    one = stage.ask(task="1")
+    cancel(stage.board, "crew", LEAD, "1", "not needed")
+    daemon.loops.look()
+    assert daemon.told == []
+    assert popups.shown == 0
+    found = stage.store.read("crew", one.id)
+    assert found is not None
+    assert found.state(stage.clock.now()) == "cancelled"
 
 
 def test_a_person_sees_one_popup_for_what_is_new(stage, daemon, popups):

@@ -153,3 +153,11 @@ def test_a_task_that_its_holder_gave_up_and_nobody_has_is_a_problem():
     assert not [
         row for row in attention(replace(LANTERN, tasks=[replace(lost, owner="ann")]), NOW) if row.word == "given up"
     ]
+
+
+def test_who_works_says_for_how_long_its_limit_and_its_silence():
+    wren = member("wren", state="working", tasks=("1",))
+    timed = replace(wren, task_since=ago(720), output_at=ago(480), task_limit=3600.0)
+    seen = team(tasks=[task(1, "pool", "in_progress", "wren")], members=[timed])
+    assert rows(seen, WORKING) == [("working", "wren", "12 min of 1h, no output for 8 min: pool")]
+    assert rows(replace(seen, members=[wren]), WORKING) == [("working", "wren", "pool")]

@@ -43,7 +43,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "crew.shutdown_seconds": (NUMBER, 60, "seconds of silence after which an agent that was asked to end is killed"),
     "crew.finish_minutes": (NUMBER, 30, "minutes that an agent gets to finish its task when it is asked to end"),
     "crew.gone_seconds": (NUMBER, 5, "seconds within which nothing of a killed agent may be left"),
-    "crew.task_minutes": (NUMBER, 60, "minutes that one command of a script agent may take"),
+    "crew.task_minutes": (NUMBER, 60, "minutes that one attempt by a script agent may take; 0 for no limit"),
     "crew.lease_minutes": (NUMBER, 10, "minutes after which the ports of an agent that is not heard of are free"),
     "crew.first_port": (WHOLE, 20000, "where the ports of agents begin"),
     "crew.ports_each": (WHOLE, 20, "ports that each agent has, from ATM_PORT_BASE on"),

@@ -93,7 +93,18 @@ def build_crewroom(
         find_program=lambda name: shutil.which(name, path=environment.get("PATH")) or "",
         pid=os.getpid(),
         policy=policy,
+        withdraw_requests=lambda record, why: _withdraw_requests(layout, settings, boardroom, record, why),
     )
+
+
+def _withdraw_requests(
+    layout: Layout, settings: Settings, boardroom: FullBoardroom, record: AgentRecord, why: str
+) -> None:
+    from atm.services.approvals.withdrawing import withdraw_all_of
+    from atm.wiring.approvals import build_approvalroom
+
+    room = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
+    withdraw_all_of(room, record.team, record.member, record.at, why)
 
 
 def _host_command(record: AgentRecord) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.board.tasks import LONGEST_TIMEOUT
 from atm.domain.errors import AtmError, BadSetting
 from atm.system.files.disk import RealDisk
 from atm.system.files.processes import began, boot_id
@@ -70,7 +71,7 @@ def build_session_policy(settings: Settings) -> SessionPolicy:
         confirm=settings.number("sessions.confirm_minutes") * 60,
         keep_commits=settings.whole("sessions.keep_commits"),
         checks=tuple(settings.texts("sessions.checks")),
-        task=settings.number("crew.task_minutes") * 60,
+        task=settings.number("crew.task_minutes") * 60 or LONGEST_TIMEOUT,
     )
 
 

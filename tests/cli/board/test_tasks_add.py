@@ -63,6 +63,22 @@ def test_the_file_has_claude_codes_fields_and_ours_only_under_metadata_atm(tasks
     assert kinds == ["command", "tests", "file", "commit"]
 
 
+def test_the_limit_of_an_attempt_stands_in_the_file_in_seconds_and_is_shown(tasks, folder):
+    tasks("add", "First", "--timeout", "1h30m")
+    tasks("add", "Second", "--run", "true")
+    tasks("add", "Third", "--timeout", "none")
+    tasks("add", "Fourth")
+    assert read(folder, 1)["metadata"]["atm"]["timeout"] == 5400
+    assert read(folder, 3)["metadata"]["atm"]["timeout"] == 0
+    assert "timeout" not in read(folder, 2)["metadata"]["atm"]
+    assert tasks("show", "1", "--json").json["task"]["timeout"] == 5400
+    shown = [tasks("show", id).out for id in ("1", "2", "3", "4")]
+    assert "1h30m for each attempt" in shown[0]
+    assert "1h for each attempt (crew.task_minutes)" in shown[1]
+    assert "no limit for each attempt" in shown[2]
+    assert "no limit for each attempt" in shown[3]
+
+
 def test_both_sides_of_a_dependency_are_written(tasks, folder):
     tasks("add", "First")
     tasks("add", "Second", "--depends-on", "1")
@@ -172,6 +188,9 @@ class TestNothingIsWritten:
             (["add", "New", "--accept", " "], "says nothing"),
             (["add", "New", "--max-retries", "-1"], "cannot be -1"),
             (["add", "New", "--max-retries", "many"], "whole number"),
+            (["add", "New", "--timeout", "soon"], "not a length of time"),
+            (["add", "New", "--timeout", "\x1b[2J10m"], "not a length of time"),
+            (["add", "New", "--timeout", "40d"], "cannot be kept"),
             (["add", "   "], "needs a subject"),
             (["add", ""], "needs a subject"),
             (["add", "\n\t"], "needs a subject"),

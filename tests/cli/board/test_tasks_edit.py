@@ -38,6 +38,16 @@ def test_what_is_not_given_stays(board):
     assert now["acceptance"][0]["trusted"] is True
 
 
+def test_the_limit_of_an_attempt_can_be_changed_and_taken_away(board):
+    assert board("edit", "1", "--timeout", "10m", "--as", "bob").out == "changed #1 Write the parser: timeout\n"
+    assert task(board)["timeout"] == 600
+    board("edit", "1", "--priority", "low", "--as", "bob")
+    assert task(board)["timeout"] == 600
+    board("edit", "1", "--timeout", "", "--as", "bob")
+    assert "timeout" not in task(board)
+    assert "not a length of time" in board("edit", "1", "--timeout", "soon", "--as", "bob", code=1).err
+
+
 def test_an_empty_word_clears(board):
     board("edit", "1", "--files", "", "--accept", "", "--description", "", "--as", "bob")
     now = task(board)

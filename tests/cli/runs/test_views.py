@@ -116,3 +116,17 @@ def test_a_report_says_unknown_for_what_is_not_known():
     assert "Tokens: unknown; cost: unknown" in text
     assert r"x\|y" in text
     assert all(line.count(" | ") <= 5 for line in text.splitlines())
+
+
+def test_the_line_of_an_agent_says_how_long_it_works_its_limit_and_its_silence_in_80_columns():
+    seen = view(*CARDS)
+    seen.agents["a1"].task_since, seen.agents["a1"].output_at = 280.0, 520.0
+    for limit, said in (
+        (3600.0, "12 min of 1h, no output for 8 min: "),
+        (0.0, "12 min, no limit, no output for 8 min: "),
+    ):
+        seen.agents["a1"].task_limit = limit
+        line = progress(ORDER, RunMemory(), seen, plain, 80, 1000.0)[2]
+        assert f"#2 {said}日本" in line
+        assert width_of(line) <= 80
+    assert "#2 日本" in progress(ORDER, RunMemory(), seen, plain, 80, 285.0)[2]

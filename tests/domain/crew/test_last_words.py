@@ -50,3 +50,11 @@ def test_a_brief_says_what_to_do_and_how_to_end_and_frames_what_others_wrote():
     assert "`make test`" in words
     assert "DONE:" in words
     assert "src/**" in words
+
+
+def test_a_brief_names_the_limit_of_the_attempt_where_there_is_one():
+    brief = TaskBrief(me="a1", team="crew", lead="lead", task="7", subject="Fix it", limit=600.0)
+    assert "You have 10m for it" in brief_in_words(brief)
+    for none in (None, 0.0):
+        brief.limit = none
+        assert "You have" not in brief_in_words(brief)

@@ -197,6 +197,7 @@ ITEMS = st.recursive(
             "owner": WORDS,
             "runtime": WORDS,
             "plan": st.booleans(),
+            "timeout": st.integers(0, 2_592_000),
             "done": st.booleans(),
             "priority": st.sampled_from(["critical", "high", "normal", "low"]),
         },

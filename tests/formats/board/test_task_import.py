@@ -500,6 +500,17 @@ class TestIds:
         draft = only(f"- [ ] {line}")
         assert (draft.subject, draft.key, draft.runtime, draft.needs_plan) == ("A", key, runtime, needs_plan)
 
+    @pytest.mark.parametrize(
+        ("line", "timeout"),
+        [("A (timeout: 10m)", 600), ("A (Timeout: 1h 30m)", 5400), ("A (timeout: none)", 0), ("A", None)],
+    )
+    def test_a_task_may_say_how_long_one_attempt_may_take(self, line, timeout):
+        draft = only(f"- [ ] {line}")
+        assert (draft.subject, draft.timeout) == ("A", timeout)
+
+    def test_a_list_says_the_limit_as_text_or_in_seconds(self):
+        assert [item(timeout=one).timeout for one in ("10m", 600, 1.5, "none", 0, None)] == [600, 600, 1.5, 0, 0, None]
+
     @pytest.mark.parametrize("plan", [True, "required", "Required"])
     def test_so_does_a_list(self, plan):
         draft = item(id=" the\nparser ", runtime="codex", plan=plan)
@@ -519,6 +530,14 @@ class TestIds:
             ('[{"title": "A", "plan": "soon"}]', "json", "item 1: plan is 'soon'; it must be `required`"),
             ('[{"title": "A", "plan": [true]}]', "json", "item 1: plan must be text"),
             ("- [ ] A (plan: later)", "markdown", "line 1: plan is 'later'"),
+            (
+                "- [ ] A (timeout: soon)",
+                "markdown",
+                "line 1: the timeout 'soon' is not a length of time; write it like",
+            ),
+            ('[{"title": "A", "timeout": "99d"}]', "json", "item 1: a timeout of 8.5536e+06 s cannot be kept"),
+            ('[{"title": "A", "timeout": -1}]', "json", "item 1: the timeout '-1' is not a length of time"),
+            ('[{"title": "A", "timeout": [1]}]', "json", "item 1: timeout must be text"),
         ],
     )
     def test_what_is_wrong_with_them_is_said_with_its_place(self, text, kind, message):

@@ -12,7 +12,7 @@ from atm.domain.board.tasks import Task
 from atm.domain.errors import AtmError
 from atm.domain.plain import dicts_in
 from atm.domain.team.team import Member
-from atm.domain.work_errors import ChecksFailed
+from atm.domain.work_errors import ChecksFailed, NotClaimant
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.boardroom import working_folder
@@ -104,7 +104,7 @@ def test_what_was_proven_says_for_which_commit_and_the_failure_before_it_is_forg
     assert [one["commit"] for one in dicts_in(done.details["evidence"])] == ["c2"]
 
 
-def test_a_failed_check_is_not_noted_on_a_task_that_was_taken_away_meanwhile(boardroom, monkeypatch):
+def test_a_check_ends_when_its_task_is_taken_away_and_nothing_is_noted_on_the_task(boardroom, monkeypatch):
     work(boardroom, check(COMMAND, "make"))
     programs(boardroom).results = {"make": Ran(2, "no rule")}
     real = programs(boardroom).run
@@ -114,7 +114,7 @@ def test_a_failed_check_is_not_noted_on_a_task_that_was_taken_away_meanwhile(boa
         return real(*words, **facts)
 
     monkeypatch.setattr(programs(boardroom), "run", run)
-    with pytest.raises(ChecksFailed):
+    with pytest.raises(NotClaimant):
         board.complete(boardroom, "crew", "ann", "1")
     assert "lastCheck" not in boardroom.tasks.read("crew", "1").details
 

@@ -53,11 +53,25 @@ class GivenAnswer:
         self.reason = reason
 
 
+class AskerProcess:
+    """The process that stood for the requester when it asked: its host, or its vendor's program."""
+
+    __slots__ = ("began", "host", "pid")
+
+    def __init__(self, pid: int, began: str, host: str) -> None:
+        self.pid = pid
+        self.began = began
+        """With the number, this means one process and never another."""
+        self.host = host
+        """The machine."""
+
+
 class Approval:
     """A request, and what became of it."""
 
     __slots__ = (
-        *("answer", "asked_at", "command", "diff", "digest", "expires_at", "folder", "id", "left_at", "operation"),
+        *("answer", "asked_at", "asker", "claim", "command", "diff", "digest", "expires_at", "folder", "id"),
+        *("left_at", "operation"),
         *("paths", "problem", "requester", "rule", "session", "task", "team", "tier", "tool", "used_at", "used_by"),
         "why",
     )
@@ -82,6 +96,8 @@ class Approval:
         digest: str = "",
         rule: RuleNote | None = None,
         why: str = "",
+        asker: AskerProcess | None = None,
+        claim: str = "",
     ) -> None:
         self.id = id
         self.team = team
@@ -101,6 +117,10 @@ class Approval:
         self.expires_at = expires_at
         self.rule = rule or RuleNote()
         self.why = why
+        self.claim = claim
+        """The claim under which the requester worked on the task when it asked; empty if it had none."""
+        self.asker = asker
+        """None where no process was known: then only its task, its membership and its session can end a request."""
         self.answer: GivenAnswer | None = None
         self.used_at: float | None = None
         self.used_by = ""

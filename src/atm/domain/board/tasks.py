@@ -35,6 +35,9 @@ PRIORITIES = ("critical", "high", "normal", "low")
 MAX_RETRIES = 2
 """Two retries are three attempts (D19)."""
 
+LONGEST_TIMEOUT = 30 * 86_400.0
+"""Seconds that the limit of an attempt may be."""
+
 LONGEST_SUBJECT = 500
 LONGEST_TEXT = 100_000
 LONGEST_KEY = 100
@@ -184,6 +187,14 @@ class Task(Card):
         self.acceptance = _checks_in(own.get("acceptance"))
         self.run = _checks_in(own.get("run"))
         """Commands that do it, for whoever works without a model."""
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that one attempt may take: 0 for no limit, None where the task does not say."""
+        value = self.details.get("timeout")
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        return float(value) if value == 0 or 1 <= value <= LONGEST_TIMEOUT else None
 
     def text(self, key: str) -> str:
         """A text under `metadata.atm`; empty if there is none."""

@@ -79,6 +79,12 @@ class AgentRecord:
     turns: int = 0
     heard_at: float = 0.0
     """When its program last said or did anything."""
+    task_since: float = 0.0
+    """When it began with its task, moved on by the time in which the machine slept or a person was waited for."""
+    task_limit: float = 0.0
+    """Seconds that this attempt may take; 0 for no limit."""
+    output_at: float = 0.0
+    """When its program or command last wrote something, moved on in the same way; 0 before it began."""
     injected: int = 0
     """Characters that atm has said to it."""
     said: str = ""

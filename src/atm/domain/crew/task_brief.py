@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from atm.domain.board.time_limits import limit_in_words
 from atm.domain.untrusted_text import line_for_agents, shell_words, text_for_agents
 
 TYPE_CHECKING = False
@@ -42,6 +43,8 @@ class TaskBrief:
     before: str = ""
     """What became of earlier attempts."""
     must_plan: bool = False
+    limit: float | None = None
+    """Seconds that this attempt may take; nothing is said where there is no limit."""
     more: list[str] = field(default_factory=list)
 
 
@@ -68,6 +71,8 @@ def brief_in_words(facts: TaskBrief) -> str:
         lines.append("Teammates work on: " + "; ".join(map(line_for_agents, facts.others[:8])))
     if facts.before:
         lines.append(text_for_agents(facts.before[:LONGEST_FAILURE]))
+    if facts.limit:
+        lines.append(f"You have {limit_in_words(facts.limit)} for it; then your turn is ended.")
     if facts.must_plan:
         lines.append(
             "Plan first and change no file: end your turn with the plan itself as your last words. You are told when "

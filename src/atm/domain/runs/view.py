@@ -44,6 +44,10 @@ class AgentView:
     tokens: int | None = None
     cost: float | None = None
     injected: int = 0
+    task_since: float = 0.0
+    task_limit: float = 0.0
+    output_at: float = 0.0
+    """As its record says: since when it works on its task, its limit, and when it last wrote something."""
     waits: bool = False
     """For somebody's answer: an approval."""
     error: str = ""

@@ -8,7 +8,16 @@ hand, counts for nothing. Against a program that reads the secret this is no wal
 from __future__ import annotations
 
 from atm.domain.approvals.calls import MOST_SHOWN
-from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, Approval, GivenAnswer, RuleNote
+from atm.domain.approvals.requests import (
+    APPROVED,
+    CANCELLED,
+    DENIED,
+    EXPIRED,
+    Approval,
+    AskerProcess,
+    GivenAnswer,
+    RuleNote,
+)
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.files.times import from_iso, to_iso
 
@@ -47,6 +56,10 @@ def encode_request(approval: Approval, secret: bytes) -> bytes:
         "expires_at": to_iso(approval.expires_at),
         "rule": rule_json(approval.rule),
     }
+    if approval.claim:
+        record["claim"] = approval.claim
+    if (asker := approval.asker) is not None:
+        record["asker"] = {"pid": asker.pid, "began": asker.began, "host": asker.host}
     return _signed(record, secret)
 
 
@@ -65,11 +78,20 @@ def decode_request(data: bytes, id: str, team: str, secret: bytes) -> Approval:
         expires_at=expires,
         paths=[path for path in paths if isinstance(path, str)] if isinstance(paths, list) else [],
         rule=_rule(rule),
+        asker=_asker(record.get("asker")),
+        claim=str(record.get("claim") or ""),
         **{key: str(text) for key, text in texts.items()},
     )
     if record.get("id") != id or record.get("team") != team or not _is_signed(record, secret):
         approval.problem = "somebody changed it: it counts for nothing"
     return approval
+
+
+def _asker(said: Plain) -> AskerProcess | None:
+    pid = said.get("pid") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(pid, int) or not said.get("began"):
+        return None
+    return AskerProcess(pid, str(said.get("began")), str(said.get("host") or ""))
 
 
 def _rule(said: Plain) -> RuleNote:

@@ -20,6 +20,7 @@ from atm.formats.board.task_drafts import (
     needs_plan_in,
     priority_in,
     subject_in,
+    timeout_in,
 )
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTES = {
     **dict.fromkeys(("depends", "depends on", "depends_on", "blocked by", "after"), "depends_on"),
-    **{name: name for name in ("priority", "files", "owner", "accept", "run", "id", "runtime", "plan")},
+    **{name: name for name in ("priority", "files", "owner", "accept", "run", "id", "runtime", "plan", "timeout")},
 }
 CHECKBOX = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX])\](?:[ \t]+(.*)|)")
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
@@ -137,6 +138,8 @@ def _draft_of(text: str, place: str) -> TaskDraft:
             draft.key = key_in(unescaped(value), place)
         elif key == "runtime":
             draft.runtime = unescaped(value)
+        elif key == "timeout":
+            draft.timeout = timeout_in(value, place)
         elif key == "plan":
             draft.needs_plan = needs_plan_in(value, place)
         elif value:

@@ -16,6 +16,7 @@ from atm.formats.board.task_drafts import (
     needs_plan_in,
     priority_in,
     subject_in,
+    timeout_in,
 )
 from atm.formats.files.json_record import NotJson, decode
 
@@ -35,7 +36,7 @@ LARGEST_ID = 10**15
 _STATUSES = ("pending", "in_progress", "completed")
 _KEYS = {
     **{name: name for name in ("subject", "description", "depends_on", "priority", "files", "owner", "accept")},
-    **{name: name for name in ("done", "status", "tasks", "run", "id", "runtime", "plan")},
+    **{name: name for name in ("done", "status", "tasks", "run", "id", "runtime", "plan", "timeout")},
     **dict.fromkeys(("dependsOn", "blockedBy", "depends"), "depends_on"),
     "title": "subject",
     "subtasks": "tasks",
@@ -151,6 +152,7 @@ class _PlanFields:
             done=self._done(),
             key=key_in(self._text("id"), self.place),
             runtime=self._text("runtime").strip(),
+            timeout=timeout_in(self._text("timeout"), self.place) if "timeout" in self.values else None,
             needs_plan=self._needs_plan(),
         )
 

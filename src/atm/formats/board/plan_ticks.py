@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from atm.domain.board.time_limits import exact_limit
 from atm.formats.board.checklist import CHECKBOX, escaped, outside_fences, read_checklist, split_attributes, unescaped
 from atm.formats.board.task_drafts import NotAPlan, subject_in
 
@@ -62,6 +63,7 @@ def _groups(draft: TaskDraft, parts: list[str]) -> list[str]:
         *([_listed("files", draft.files)] if draft.files else []),
         *([_group("owner", f"@{draft.owner}")] if draft.owner else []),
         *([_group("runtime", draft.runtime)] if draft.runtime else []),
+        *([_group("timeout", exact_limit(draft.timeout))] if draft.timeout is not None else []),
         *(["(plan: required)"] if draft.needs_plan else []),
     ]
     said += [_group("accept", command) for command in draft.accept]

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from atm.domain.board.tasks import LONGEST_KEY, PRIORITIES, folded
+from atm.domain.board.time_limits import read_limit
+from atm.domain.work_errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class TaskDraft:
     key: str = ""
     """What the plan calls it (`id`), for its own dependencies and for the next import."""
     runtime: str = ""
+    timeout: float | None = None
+    """Seconds that one attempt may take; None where the plan does not say."""
     needs_plan: bool = False
 
     @property
@@ -85,6 +89,14 @@ def key_in(value: str, place: str) -> str:
     if key.startswith("#"):
         raise NotAPlan(f"{place}: the id {key[:40]!r} begins with #, which names tasks on the board; leave the # out")
     return key
+
+
+def timeout_in(value: str, place: str) -> float:
+    """`10m` as seconds; 0 for none."""
+    try:
+        return read_limit(value)
+    except BadTask as error:
+        raise NotAPlan(f"{place}: {error}; {error.remedy}") from None
 
 
 def needs_plan_in(value: str, place: str) -> bool:

@@ -42,6 +42,9 @@ class HostMachine(Protocol):
     def log(self, text: str) -> None:
         """For `atm peek`: the end is kept. What cannot be written fails nobody."""
 
+    def has_output(self) -> bool:
+        """Has a command of the user's written anything since the last call?"""
+
     def news(self) -> object:
         """Another value when its record, its inbox or the board may have changed. Costs next to nothing."""
 

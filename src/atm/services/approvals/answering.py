@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from atm.domain.approvals.policy import HUMAN
-from atm.domain.approvals.requests import APPROVED, WAITING, GivenAnswer, is_meant, why_not_answer
+from atm.domain.approvals.requests import APPROVED, CANCELLED, WAITING, GivenAnswer, is_meant, why_not_answer
 from atm.domain.errors import AtmError, NotAllowed, RequestError
 from atm.domain.names import same_name
 from atm.domain.team.team import is_human
 from atm.domain.work_errors import ApprovalClosed, NoSuchApproval
 from atm.services.approvals.approvalroom import close_expired, fresh, note
 from atm.services.approvals.telling import tell_answered
+from atm.services.approvals.withdrawing import withdraw_moot
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_member, check_person
 
@@ -43,6 +44,7 @@ def give_answer(room: Approvalroom, approval: Approval, who: str, state: str, re
     now = room.clock.now()
     if approval.problem:
         raise ApprovalClosed(f"request {approval.id}: {approval.problem}", "let the agent ask again")
+    withdraw_moot(room, team.name, [approval])
     answer = GivenAnswer(state, by=who, how=how, pid=room.room.acting_pid or room.pid, at=now, reason=reason.strip())
     if approval.state(now) != WAITING or not room.approvals.answer(approval, answer):
         raise _closed(room, approval)
@@ -75,6 +77,10 @@ def _check_may(room: Approvalroom, team: Team, approval: Approval, who: str) -> 
 
 def _closed(room: Approvalroom, approval: Approval) -> ApprovalClosed:
     now, after = room.clock.now(), close_expired(room, fresh(room, approval))
+    if after.state(now) == CANCELLED and after.answer is not None:
+        return ApprovalClosed(
+            f"request {approval.id} was cancelled: {after.answer.reason}", "the agent asks again if it needs it"
+        )
     by = f" by {after.answer.by}" if after.answer is not None and after.answer.by else ""
     return ApprovalClosed(
         f"request {approval.id} is {after.state(now)}{by} already", "the first answer counts; let the agent ask again"

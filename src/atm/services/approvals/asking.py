@@ -18,6 +18,7 @@ from atm.domain.approvals.requests import (
     USED,
     WAITING,
     Approval,
+    AskerProcess,
     GivenAnswer,
     RuleNote,
 )
@@ -78,9 +79,16 @@ def _known(room: Approvalroom, team: str, digest: str, call_id: str) -> Approval
     for one in room.approvals.like(team, digest):
         if one.may_be_used(now, room.valid, call_id) or one.still_denies(now, room.valid):
             return one
-        if one.state(now) == WAITING:
+        if one.state(now) == WAITING and not _is_of_another_life(room, one):
             return one
     return None
+
+
+def _is_of_another_life(room: Approvalroom, approval: Approval) -> bool:
+    """Was it asked about a task that is over, or by an asker that is gone? Then it is cancelled, and asked anew."""
+    from atm.services.approvals.withdrawing import withdraw_moot  # here: a call that is allowed asks nobody
+
+    return bool(withdraw_moot(room, approval.team, [approval]))
 
 
 def _new(
@@ -114,9 +122,33 @@ def _new(
             expires_at=now + seconds,
             rule=RuleNote(verdict.rule.file, verdict.rule.number, verdict.rule.text),
             why=verdict.reason,
+            asker=_asker(room, team, requester) if verdict.asks else None,
+            claim=_claim(room, team.name, requester, task) if verdict.asks and task else "",
         )
         if room.approvals.create(approval):
             return approval
+
+
+def _asker(room: Approvalroom, team: Team, requester: str) -> AskerProcess | None:
+    """
+    By the requester's last heartbeat; None where that names no process that runs here. The heartbeats of a lead may
+    come from a run that leads for it.
+    """
+    if team.is_lead(requester):
+        return None
+    from atm.services.team.presence import last_beat
+
+    presence = room.room.presence
+    last = last_beat(presence, team, requester, room.clock.now())
+    if last is None or last.pid is None or last.host != presence.host:
+        return None
+    began = presence.began(last.pid)
+    return AskerProcess(last.pid, began, last.host) if began else None
+
+
+def _claim(room: Approvalroom, team: str, requester: str, task: str) -> str:
+    card = room.boardroom.tasks.board(team).cards.get(int(task)) if task.isdecimal() else None
+    return card.claim_id if card is not None and same_name(card.owner, requester) else ""
 
 
 def _decide_by_rule(room: Approvalroom, approval: Approval, verdict: Judgement) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.approvals.requests import ASKED, USED, WAITING
 from atm.formats.approvals.records import AuditLine
 from atm.services.approvals.approvalroom import close_expired
+from atm.services.approvals.withdrawing import still_needed, withdraw_moot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ STILL_WRITING = 10.0
 
 
 def waiting_in(room: Approvalroom, team: str) -> list[Approval]:
-    """Those that somebody could answer, oldest first. Only looks."""
+    """Those whose asker still needs an answer, oldest first. Only looks."""
     now = room.clock.now()
-    return [one for one in room.approvals.all(team) if one.waits(now)]
+    return still_needed(room, team, [one for one in room.approvals.all(team) if one.waits(now)])
 
 
 def everything_in(room: Approvalroom, team: str) -> list[Approval]:
-    """All requests, oldest first; what nobody answered in time is closed, and the audit is whole."""
+    """All requests, oldest first; what is too late or of no use any more is closed, and the audit is whole."""
+    withdraw_moot(room, team)
     found = [close_expired(room, one) for one in room.approvals.all(team)]
     _complete_audit(room, team, found)
     return found

@@ -8,7 +8,7 @@ make the same call again, and finds the answer then.
 from __future__ import annotations
 
 from atm.domain.approvals.policy import ALLOW
-from atm.domain.approvals.requests import DENIED, WAITING, Approval
+from atm.domain.approvals.requests import CANCELLED, DENIED, WAITING, Approval
 from atm.domain.approvals.roles import DELEGATES, PLANS, refusal
 from atm.domain.names import same_name
 from atm.formats.approvals.records import digest_of
@@ -147,6 +147,8 @@ def denied_in_words(room: Approvalroom, approval: Approval) -> str:
     state = approval.state(room.clock.now())
     if state == DENIED and approval.answer is not None:
         return f"{_by(approval)} denied request {approval.id}: {approval.answer.reason}"
+    if state == CANCELLED and approval.answer is not None:
+        return f"request {approval.id} was cancelled: {approval.answer.reason}. Make the call again if you need it."
     if approval.used_at is not None:
         return f"request {approval.id} was good for one execution, and that is done: ask again"
     return f"request {approval.id} is {state}: nobody approved it in time. Make the call again to ask anew."

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
+CLAIM_EVERY = 1.0
+"""Seconds between two checks, while a command runs, whether the task is still its claimant's."""
+BEAT_EVERY = 30.0
 CHECKING = "acceptance checks"
 """What the sign of life says of a member whose checks run."""
 
@@ -70,8 +73,14 @@ def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, 
     if kind_of(check) == COMMIT:
         return boardroom.programs.is_reachable(folder, commit or "HEAD", about(check))
 
+    beaten = boardroom.clock.monotonic()
+
     def still_here() -> None:
-        beat(boardroom.presence, team, who, boardroom.clock.now(), CHECKING, state=WORKING)
+        nonlocal beaten
+        if (now := boardroom.clock.monotonic()) - beaten >= BEAT_EVERY:
+            beaten = now
+            beat(boardroom.presence, team, who, boardroom.clock.now(), CHECKING, state=WORKING)
+        _check_still_claimed(boardroom, team, task)
 
     return boardroom.programs.run(
         about(check),
@@ -79,4 +88,14 @@ def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, 
         seconds=boardroom.check_seconds,
         facts={"ATM_TEAM": team.name, "ATM_IDENTITY": who, "ATM_TASK": task.id},
         meanwhile=still_here,
+        every=CLAIM_EVERY,
     )
+
+
+def _check_still_claimed(boardroom: Boardroom, team: Team, task: Task) -> None:
+    """Raises TaskClosed or NotClaimant, which ends the check: nobody can complete the task with it any more."""
+    try:
+        now = boardroom.tasks.read(team.name, task.id)
+    except AtmError:
+        return  # its file is busy: the next look reads it, and completing it asks once more
+    claims.check_claimant(now, task.owner, task.claim_id)

@@ -152,6 +152,7 @@ def _edited(task: Task, wants: Mapping[str, Plain]) -> NewTask:
         run=task.run,
         runtime=task.runtime,
         needs_plan=bool(task.plan),
+        timeout=float(limit) if isinstance(limit := wants.get("timeout", task.timeout), int | float) else None,
     )
 
 
@@ -318,6 +319,7 @@ class _Differences:
         self._ours("priority", task.priority, wish.priority, wish.priority)
         self._ours("files", [*task.files], wish.files, [*wish.files] or None)
         self._ours("runtime", task.runtime, wish.runtime, wish.runtime or None)
+        self._ours("timeout", task.timeout, wish.timeout, wish.timeout)
         if wish.key:  # one that was left out of the plan later still names the task
             self._ours("key", task.key, wish.key, wish.key, "id")
         if source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import COMMAND, RUN, about, check, is_command
 from atm.domain.board.tasks import COMPLETED, check_key, check_priority, check_subject, check_text, folded, task_id
+from atm.domain.board.time_limits import check_limit
 from atm.domain.names import check_known_name, nearest_name
 from atm.domain.work_errors import BadTask
 
@@ -41,6 +42,7 @@ class NewTask:
         "runtime",
         "source",
         "subject",
+        "timeout",
     )
 
     def __init__(
@@ -66,6 +68,7 @@ class NewTask:
         key: str = "",
         runtime: str = "",
         source: str = "",
+        timeout: float | None = None,
     ) -> None:
         self.subject = check_subject(subject)
         self.description = check_text(description, "description")
@@ -93,6 +96,8 @@ class NewTask:
         self.runtime = check_key(runtime, "runtime")
         self.source = source
         """The file of its plan; empty for a text without a name."""
+        self.timeout = None if timeout is None else check_limit(timeout)
+        """Seconds that one attempt may take; 0 for no limit, None for the default."""
 
     @property
     def commands(self) -> list[Record]:
@@ -146,6 +151,7 @@ def _wish(draft: TaskDraft, parts: set[str], allowed_by: str, source: str) -> Ne
         key=draft.key,
         runtime=draft.runtime,
         source=source,
+        timeout=draft.timeout,
     )
 
 

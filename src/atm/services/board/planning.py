@@ -206,6 +206,7 @@ def _file(
         "key": wish.key or None,
         "runtime": wish.runtime or None,
         "source": wish.source or None,
+        "timeout": wish.timeout,
     }
     own |= {key: value for key, value in said.items() if value is not None}
     content = new_task(
@@ -309,6 +310,7 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
         key=wish.key,
         runtime=wish.runtime or card.runtime,
         source=wish.source,
+        timeout=wish.timeout,
     )
 
 

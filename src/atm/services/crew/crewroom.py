@@ -39,7 +39,7 @@ class CrewPolicy:
     gone: float = 5.0
     """Within which nothing of an agent that was ended may be left."""
     task: float = 3600.0
-    """For one command of a script agent."""
+    """For one attempt at a task by a script agent, where the task does not say; 0 for no limit."""
     turns: int = 0
     """That an agent may take for the one task that it was started for; 0 for as many as it likes."""
     lease: float = 600.0
@@ -60,7 +60,7 @@ class Crewroom:
 
     __slots__ = (
         *("backends", "boardroom", "environment", "find_program", "host_command", "pid", "policy", "processes"),
-        *("records", "runtimes", "set_up", "slots", "worktrees"),
+        *("records", "runtimes", "set_up", "slots", "withdraw_requests", "worktrees"),
     )
 
     def __init__(
@@ -79,6 +79,7 @@ class Crewroom:
         set_up: Callable[[str], dict[str, bool]],
         pid: int,
         policy: CrewPolicy | None = None,
+        withdraw_requests: Callable[[AgentRecord, str], object] = lambda record, why: None,  # noqa: ARG005
     ) -> None:
         self.boardroom = boardroom
         self.records = records
@@ -96,6 +97,8 @@ class Crewroom:
         """Which of our tools a vendor's program has."""
         self.pid = pid
         self.policy = policy or CrewPolicy()
+        self.withdraw_requests = withdraw_requests
+        """Cancels what an agent has asked for in this life, and says why."""
 
     @property
     def room(self) -> Teamroom:

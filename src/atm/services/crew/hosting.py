@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from atm.domain.board.tasks import CANCELLED, COMPLETED
+from atm.domain.board.time_limits import TaskClock, why_ended
 from atm.domain.crew.agents import ACCEPTED, FINISHING
 from atm.domain.crew.states import ERROR, IDLE, READY, SHUTTING_DOWN, STOPPED, WORKING
 from atm.domain.errors import AtmError, FileBusy
+from atm.domain.names import same_name
 from atm.domain.team import liveness
 from atm.domain.team.agent_processes import owner_in
+from atm.domain.work_errors import NoSuchTask
 from atm.services.crew.crewroom import Fenced, change
 from atm.services.crew.ending import answer_to_asker
+from atm.services.crew.reaping import end_processes
 from atm.services.delivery.idle_notices import goes_idle
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
@@ -23,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from atm.domain.board.tasks import Task
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.team.team import Team
     from atm.ports.crew.children import HostMachine
@@ -33,6 +39,11 @@ SOURCE = "atm host"
 BEAT_EVERY = 20.0
 SLICE = 0.1
 """Seconds between looks whether something happened."""
+NOTE_EVERY = 15.0
+"""Seconds between two notes in the agent's record."""
+DRIFT = 2.0
+"""Seconds by which the noted beginning may differ from the counted time before it is noted anew."""
+ENDS_A_CLAIM = ("status_changed", "owner_changed", "split")
 
 
 class Host:
@@ -141,3 +152,126 @@ class Host:
             self.note(state=SHUTTING_DOWN)
         self.note(state=state, error=error)
         self.beat(liveness.ENDED, at_once=True)
+
+
+class TaskWatch:
+    """
+    A host's watch over one claim: how long its agent works on the task, and whether the task is still the agent's.
+
+    The host counts, and not the loop of a run: the count survives a loop that is killed, and ends with the agent. The
+    host is the only writer; it notes every few seconds at most, however much its agent writes.
+    """
+
+    def __init__(self, host: Host, task: Task, default: float, claim: str = "") -> None:
+        """
+        `default`: seconds that an attempt may take where the task does not say; 0 for no limit. `claim`: the one that
+        the agent was started with, which may be over already.
+        """
+        self._host = host
+        self.task = task
+        self.claim = claim or task.claim_id
+        self.is_let_go = False
+        """Has the agent itself completed, failed or released the task?"""
+        limit = task.timeout if task.timeout is not None else default
+        self.clock = TaskClock(limit, host.crew.clock.monotonic())
+        self._news: object = None
+        self._noted_at = float("-inf")
+        self._why_lost = ""
+        self.note()
+
+    def advance(self, *, is_working: bool = True, has_output: bool = False) -> None:
+        """Count the time since the last call. `is_working`: false while a person is waited for."""
+        self.clock.advance(self._host.crew.clock.monotonic(), is_working=is_working)
+        if has_output:
+            self.clock.hear()
+        if self._host.crew.clock.monotonic() - self._noted_at >= NOTE_EVERY and is_working:
+            self.note()
+
+    def note(self) -> None:
+        """Into the agent's record, for those who look; only what has changed."""
+        now, record = self._host.crew.clock.now(), self._host.record
+        since, output_at = now - self.clock.worked, now - self.clock.silent
+        self._noted_at = self._host.crew.clock.monotonic()
+        facts: dict[str, float] = {}
+        if abs(since - record.task_since) > DRIFT:
+            facts["task_since"] = since
+        if abs(output_at - record.output_at) > DRIFT:
+            facts["output_at"] = output_at
+        if record.task_limit != self.clock.limit:
+            facts["task_limit"] = self.clock.limit
+        if facts:
+            self._host.note(**facts)
+
+    def end(self) -> None:
+        """The agent does not work on the task any more."""
+        forget_time(self._host)
+
+    @property
+    def is_over_limit(self) -> bool:
+        return self.clock.is_over
+
+    @property
+    def why_over_limit(self) -> str:
+        return why_ended(self.clock.limit, self.clock.silent)
+
+    def why_lost(self) -> str:
+        """
+        Why the task is not the agent's any more; empty while it is, and where the agent itself let go of it.
+
+        The board is read only after something changed there.
+        """
+        news = self._host.machine.news()
+        if news != self._news:
+            found = self._look()
+            if found is None:
+                return self._why_lost  # the file is busy: the next look reads it
+            self._news, self._why_lost = news, found
+        return self._why_lost
+
+    def _look(self) -> str | None:
+        host, task = self._host, self.task
+        try:
+            now = host.crew.boardroom.tasks.read(host.record.team, task.id)
+        except NoSuchTask:
+            return f"#{task.id} was removed from the board"
+        except AtmError:
+            return None
+        is_ours = now.is_claimed and same_name(now.owner, host.record.member) and now.claim_id == self.claim
+        by = _who_ended_it(now)
+        self.is_let_go = not is_ours and (now.status == COMPLETED or same_name(by, host.record.member))
+        if is_ours or self.is_let_go:
+            return ""
+        told = f" by {by}" if by else ""
+        if now.outcome == CANCELLED:
+            return f"#{task.id} was cancelled{told}"
+        if now.outcome:
+            return f"#{task.id} is {now.outcome}"
+        if now.owner and not same_name(now.owner, host.record.member):
+            return f"#{task.id} was given to {now.owner}{told}"
+        return f"#{task.id} was taken back{told}"
+
+
+def _who_ended_it(task: Task) -> str:
+    """The actor of the last change of its status or owner."""
+    for event in reversed(task.events):
+        if event.get("type") in ENDS_A_CLAIM:
+            return str(event.get("actor") or "")
+    return ""
+
+
+def forget_time(host: Host) -> None:
+    """Nothing is under way whose time could be told."""
+    if host.record.task_since:
+        host.note(task_since=0.0, output_at=0.0, task_limit=0.0)
+
+
+def end_commands(host: Host) -> None:
+    """
+    Everything that runs below this host: by the agent's mark in the environment, and by descent.
+
+    A command may have left its process group, and even its session; this host adopts what loses its parent.
+    """
+    crew = host.crew
+    _, left = end_processes(crew, [host.record.mark], [(crew.pid, crew.processes.began(crew.pid))])
+    for process in left:
+        host.machine.log(f"process {process.pid} could not be ended: {process.command[:60]}")

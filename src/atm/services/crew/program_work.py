@@ -13,11 +13,14 @@ from atm.domain.delivery.briefing import mail_in_words
 from atm.domain.errors import AtmError
 from atm.domain.mail.messages import PLAN_ANSWER
 from atm.domain.mail.surfacing import SERVER
+from atm.domain.names import same_name
 from atm.domain.team import liveness
 from atm.formats.mail.typed_message import type_of
 from atm.ports.crew import drivers
 from atm.ports.crew.drivers import Brief
 from atm.services.approvals.permitting import has_approved_plan
+from atm.services.crew.finishing import give_up
+from atm.services.crew.hosting import TaskWatch, end_commands
 from atm.services.crew.questions import HostQuestions
 from atm.services.crew.spawning import mode_of, port_base, working_mode
 from atm.services.crew.task_work import TaskWork
@@ -25,11 +28,12 @@ from atm.services.delivery.framing import show_one
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing, unread_for
-from atm.services.team.presence import last_beat
+from atm.services.team.presence import is_by_hook, last_beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
+    from atm.domain.team.liveness import Beat
     from atm.ports.crew.children import Child
     from atm.ports.crew.drivers import Driver, Heard
     from atm.services.crew.hosting import Host
@@ -63,6 +67,17 @@ class ProgramWork:
         self._task_work = TaskWork(host) if host.record.has_task_for_life else None
         self._is_finished = False
         """Is the task that it was started for done with?"""
+        self._watch: TaskWatch | None = None
+        """Over the task that its agent works on now."""
+        self._watched: object = None
+        self._is_let_go = False
+        """Is nothing more to be watched of the task that it was started for?"""
+        self._unwatched = ""
+        """Why its task could not be read, as it was logged last."""
+        self._has_output = False
+        self._pane_waits = False
+        self._pane_beat = 0.0
+        """When its own hooks last showed that it does something."""
         self._is_gone = False
         """It cannot be spoken to any more. A plain program never could be, for certain."""
         self._why = ""
@@ -115,6 +130,7 @@ class ProgramWork:
                 self._questions.look()
             host.looks_again()
             host.beat()
+        self._mind_task(child)
         if self._is_gone and not self._is_closing:
             child.ask_to_end()
         elif self._is_finished and not self._is_closing:
@@ -126,10 +142,95 @@ class ProgramWork:
             self._look_for_plan()
             self._speak()
 
+    # Its task: how long it takes, and whether it is still the agent's.
+
+    def _mind_task(self, child: Child) -> None:
+        """The turn ends when the task is cancelled, or given to another, or has taken longer than its limit."""
+        if self._is_closing or self._is_finished or self._host.record.state == SPAWNING:
+            return
+        self._follow_task()
+        watch = self._watch
+        if watch is None:
+            return
+        is_asking = self._pane_waits or (self._questions is not None and self._questions.is_waiting)
+        is_working = self._host.record.state == WORKING and not is_asking
+        watch.advance(is_working=is_working, has_output=self._has_output)
+        self._has_output = False
+        why = watch.why_lost()
+        if why:
+            self._end_turn(child, watch, why)
+        elif watch.is_let_go:
+            watch.end()
+            self._watch, self._watched, self._is_let_go = None, None, True
+        elif watch.is_over_limit:
+            why = watch.why_over_limit
+            self._end_turn(child, watch, f"#{watch.task.id}: {why}")
+            give_up(self._host, watch.task, why)
+
+    def _follow_task(self) -> None:
+        """The task that it was started for; of an agent without one, the task that it has claimed on the board."""
+        news = self._host.machine.news()
+        if news == self._watched:
+            return
+        self._watched = news
+        record, tasks = self._host.record, self._host.crew.boardroom.tasks
+        try:
+            if not record.has_task_for_life:
+                self._follow_claim()
+            elif self._watch is None and not self._is_let_go:
+                self._watch = TaskWatch(self._host, tasks.read(record.team, record.task), 0.0, record.claim)
+        except AtmError as error:
+            if self._unwatched != str(error):
+                self._unwatched = str(error)
+                self._host.machine.log(f"its task: {error}")
+            self._watched = None
+
+    def _follow_claim(self) -> None:
+        record, tasks = self._host.record, self._host.crew.boardroom.tasks
+        if self._watch is not None or not tasks.exists(record.team):
+            return
+        cards = tasks.board(record.team).sorted()
+        mine = next((one for one in cards if one.claim_id and same_name(one.owner, record.member)), None)
+        if mine is not None:
+            self._watch = TaskWatch(self._host, tasks.read(record.team, mine.id), 0.0)
+
+    def _end_turn(self, child: Child, watch: TaskWatch, why: str) -> None:
+        """An agent that was started for the task ends with it; another one is told, and is free for the next task."""
+        host = self._host
+        host.machine.log(f"{why}: its turn is ended")
+        is_working = host.record.state == WORKING
+        if self._driver is not None and is_working:
+            self._driver.interrupt()
+        if self._questions is not None:
+            self._questions.cancel_all(why)
+        self._watch = self._watched = None
+        watch.end()
+        if self._task_work is None:
+            self._tell(f"{why}. Stop working on it; what is in your folder stays there.")
+            return
+        self._is_finished = True
+        host.machine.pause(CLOSES_WITHIN, lambda: self._has_ended_turn(child))
+        self._close(child)
+        host.machine.pause(CLOSES_WITHIN, lambda: child.code() is not None)
+        end_commands(host)
+
+    def _has_ended_turn(self, child: Child) -> bool:
+        """Hears what it says last, and what that cost."""
+        self._hear_all()
+        return self._driver is None or self._host.record.state != WORKING or child.code() is not None
+
+    def _tell(self, text: str) -> None:
+        if self._driver is not None and self._host.crew.runtimes[self._host.record.runtime].protocol != PLAIN:
+            self._waiting.append(text)
+        else:
+            self._mail(text)
+
     def _watch_pane(self) -> None:
         """In a terminal the agent's own hooks say how it is."""
         record = self._host.record
         last = last_beat(self._host.crew.room.presence, self._host.team, record.member, self._host.crew.clock.now())
+        self._pane_waits = last is not None and last.state == liveness.WAITING
+        self._note_pane_output(last)
         state = WORKING if last is not None and last.state in (liveness.WORKING, liveness.WAITING) else IDLE
         if record.state not in (state, SHUTTING_DOWN):
             has_ended_turn = record.state == WORKING
@@ -137,6 +238,11 @@ class ProgramWork:
             if has_ended_turn:
                 self._after_turn("", "", is_heard=False)
                 self._rests_again()
+
+    def _note_pane_output(self, last: Beat | None) -> None:
+        """Each of its hooks shows that its program does something."""
+        if last is not None and last.at != self._pane_beat and is_by_hook(last.source):
+            self._pane_beat, self._has_output = last.at, True
 
     def _rests_again(self) -> None:
         """That its task was checked counts as a sign that it works; but it was us, and mail waits while it works."""
@@ -156,6 +262,7 @@ class ProgramWork:
 
     def _take(self, heard: Heard) -> None:
         host = self._host
+        self._has_output = True
         if heard.text:
             host.machine.log(heard.text)
         if (now := host.crew.clock.now()) - host.record.heard_at >= HEARD_EVERY:

@@ -100,6 +100,11 @@ class HostQuestions:
             return f"{error}; {SAY_IT}"
         return HANDED_IN
 
+    @property
+    def is_waiting(self) -> bool:
+        """Is a person, or the lead, asked for something just now?"""
+        return bool(self._open)
+
     def look(self) -> None:
         """Has anything been answered, or is its time over?"""
         for id, (approval, call) in [*self._open.items()]:
@@ -134,10 +139,10 @@ class HostQuestions:
         if found is not None:
             self._cancel(found[0], "its program asks no more")
 
-    def cancel_all(self) -> None:
-        """The agent ends."""
+    def cancel_all(self, why: str = "the agent has ended") -> None:
+        """Its turn is over, or the agent is: no answer is of use any more."""
         while self._open:
-            self._cancel(self._open.popitem()[1][0], "the agent has ended")
+            self._cancel(self._open.popitem()[1][0], why)
 
     def _cancel(self, approval: Approval, why: str) -> None:
         try:

@@ -87,6 +87,7 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
         record = now  # what it noted while we came for it
     for what, step in (
         ("its window", lambda: crew.backends[record.backend].clear(record)),
+        ("its requests", lambda: crew.withdraw_requests(record, f"{record.member} has ended")),
         ("its claims", lambda: done.released.extend(_release(crew, record))),
         ("its worktree", lambda: _save_and_remove(crew, record, error, done)),
         ("its slot", lambda: _give_slots(crew, record.mark)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
-from atm.domain.board.tasks import by_urgency
+from atm.domain.board.tasks import LONGEST_TIMEOUT, by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
 from atm.domain.errors import AtmError, DiskError
 from atm.domain.mail.messages import ASSIGNMENT
@@ -19,6 +19,7 @@ from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
 from atm.services.crew.finishing import finish, former_work, give_up, start_of
+from atm.services.crew.hosting import TaskWatch, end_commands, forget_time
 from atm.services.crew.reaping import worktree_of
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.surfacing import unread_for
@@ -34,8 +35,12 @@ TRY_AGAIN = 30.0
 """Seconds after which a task that could not be begun is claimed again."""
 GIVEN_WITHIN = 2.0
 """Seconds after which a task that was given out in a run is found, should two changes have looked like one."""
-LOOK_EVERY = 1.0
-"""Seconds between looks, while a command runs, whether somebody asks the agent to end."""
+LOOK_EVERY = 0.5
+"""Seconds between two checks, while a command runs, whether its task is still the agent's and the agent may go on."""
+
+
+class CutOff(Exception):
+    """The task is not the agent's any more while a command of it runs."""
 
 
 def work(host: Host) -> None:
@@ -123,16 +128,28 @@ def _do(host: Host, task: Task) -> None:
         return
     host.become(WORKING, task=task.id)
     host.machine.log(f"#{task.id} {task.subject}")
-    folder = ""
+    folder, watch = "", None
     try:
         folder = _settle(host, task)
-        error = _run_all(host, task, folder) or finish(host, task, _in_words(task))
+        watch = TaskWatch(host, task, host.crew.policy.task)
+        error = _run_all(host, watch, folder) or finish(host, task, _in_words(task))
+    except CutOff as cut:
+        _cut_off(host, str(cut))
     except (AtmError, OSError) as trouble:
-        _stop_at(host, task, trouble, has_begun=bool(folder))
+        if watch is not None and (why := watch.why_lost()):
+            _cut_off(host, why)  # while its checks ran
+        else:
+            _stop_at(host, task, trouble, has_begun=bool(folder))
     else:
         if error:
             give_up(host, task, error)
     _leave(host)
+
+
+def _cut_off(host: Host, why: str) -> None:
+    """The task is over, or another's: no attempt, and the agent is free. What was done is saved with its worktree."""
+    host.machine.log(f"{why}: its command was ended")
+    end_commands(host)
 
 
 def _stop_at(host: Host, task: Task, error: AtmError | OSError, *, has_begun: bool) -> None:
@@ -175,26 +192,35 @@ def _settle(host: Host, task: Task) -> str:
     return folder
 
 
-def _run_all(host: Host, task: Task, folder: str) -> str:
+def _run_all(host: Host, watch: TaskWatch, folder: str) -> str:
     """Why it failed; empty if it did not."""
-    setup = host.crew.policy.setup
+    setup, task = host.crew.policy.setup, watch.task
     for command in [*([setup] if setup and host.record.worktree else []), *(about(one) for one in task.run)]:
-        ran = _run(host, task, command, folder)
+        ran = _run(host, watch, command, folder)
+        if ran.timed_out:
+            end_commands(host)  # its process group has ended; this ends what had left the group
+            return f"{watch.why_over_limit}: `{command}`\n{said_by(ran).strip()[-1000:]}"
         if ran.code != 0:
-            ended = f"did not end within {host.crew.policy.task:g} s" if ran.timed_out else f"ended with {ran.code}"
-            return f"`{command}` {ended}:\n{said_by(ran).strip()[-1000:]}"
+            return f"`{command}` ended with {ran.code}:\n{said_by(ran).strip()[-1000:]}"
     return ""
 
 
-def _run(host: Host, task: Task, command: str, folder: str) -> Ran:
-    facts = {"ATM_TASK": task.id, "ATM_WORKTREE": folder}
+def _run(host: Host, watch: TaskWatch, command: str, folder: str) -> Ran:
+    facts = {"ATM_TASK": watch.task.id, "ATM_WORKTREE": folder}
 
-    def answer() -> None:
-        host.heed()  # somebody who asks it to end hears that it finishes first
+    def look() -> None:
+        watch.advance(has_output=host.machine.has_output())
+        host.heed()  # a person who asks the agent to end is told that it finishes first
+        if why := watch.why_lost():
+            raise CutOff(why)
 
-    return host.crew.boardroom.programs.run(
-        command, folder=folder, seconds=host.crew.policy.task, facts=facts, meanwhile=answer, every=LOOK_EVERY
+    look()
+    seconds = watch.clock.left if watch.clock.limit else LONGEST_TIMEOUT
+    ran = host.crew.boardroom.programs.run(
+        command, folder=folder, seconds=seconds, facts=facts, meanwhile=look, every=LOOK_EVERY
     )
+    watch.advance(has_output=host.machine.has_output())
+    return ran
 
 
 def _leave(host: Host) -> None:
@@ -204,3 +230,4 @@ def _leave(host: Host) -> None:
     if worktree is not None:
         host.crew.worktrees.remove(worktree, branch=False)
     host.note(task="", worktree="", branch="", base="", common="")
+    forget_time(host)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from atm.domain.board.acceptance import said_by
+from atm.domain.board.tasks import LONGEST_TIMEOUT
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.marks import HOST_ASKS, VARIABLE, AgentMark
 from atm.domain.crew.refs import encode, refused_base
@@ -262,7 +263,8 @@ def _with_worktree(crew: Crewroom, record: AgentRecord, wish: AgentWish) -> Agen
     if wish.work is not None:
         crew.worktrees.go_on(made, wish.work)
     if crew.policy.setup:
-        ran = crew.boardroom.programs.run(crew.policy.setup, folder=made.path, seconds=crew.policy.task)
+        seconds = crew.policy.task or LONGEST_TIMEOUT
+        ran = crew.boardroom.programs.run(crew.policy.setup, folder=made.path, seconds=seconds)
         if ran.code != 0:
             raise SpawnFailed(f"`{crew.policy.setup}` failed in the new worktree: {said_by(ran).strip()[-500:]}")
     return noted

@@ -7,6 +7,7 @@ from atm.domain.board.tasks import COMPLETED
 from atm.domain.errors import AtmError
 from atm.domain.runs.view import AgentView, RunView, TaskFacts
 from atm.formats.files.times import from_iso
+from atm.services.approvals.withdrawing import withdraw_moot
 from atm.services.board.evidence import CHECKING
 from atm.services.board.marks import entered
 from atm.services.crew.crewroom import is_being_started, is_running
@@ -87,8 +88,10 @@ class RunLooking:
         return {name: max(found.get(name, 0.0), self.heard.get(name, 0.0)) for name in {*found, *self.heard}}
 
     def _approvals(self, now: float) -> dict[str, tuple[str, str]]:
+        room = self._desk.approvals
         try:
-            found = self._desk.approvals.approvals.all(self._order.team)
+            if withdraw_moot(room, self._order.team, found := room.approvals.all(self._order.team)):
+                found = room.approvals.all(self._order.team)
         except (AtmError, OSError):
             return {}
         return {
@@ -160,6 +163,9 @@ def agent_view(crew: Crewroom, record: AgentRecord, *, waits: bool = False) -> A
         tokens=record.tokens,
         cost=record.cost,
         injected=record.injected,
+        task_since=record.task_since,
+        task_limit=record.task_limit,
+        output_at=record.output_at,
         waits=waits,
         error=record.error,
     )

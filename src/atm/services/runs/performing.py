@@ -197,6 +197,7 @@ class Performing:
                 others=others,
                 before=_what_was_before(task, has_work=has_work),
                 must_plan=task.plan in ("required", "rejected"),
+                limit=task.timeout,
                 more=[seat.prompt] if seat.prompt else [],
             )
         )

@@ -14,10 +14,11 @@ from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.approvals.records import approval_json
 from atm.formats.files.times import to_iso
+from atm.services.approvals.withdrawing import why_moot
 from atm.services.mail.escalation import WaitingMail
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
-from atm.services.snapshot.members import MemberNow, facts_of_all
+from atm.services.snapshot.members import facts_of_all, progress_fields
 from atm.services.snapshot.merges import merge_fields
 from atm.services.snapshot.questions import asked_in
 from atm.services.snapshot.stalls import stalled_in
@@ -119,18 +120,19 @@ class Snapshots:
             "asked": _tried(lambda: self._questions(team.name, board, kept), troubles, "questions") or [],
             "stalled": _tried(lambda: self._stalled(team.name, board), troubles, "stalls") or [],
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
-            "approvals": _tried(lambda: self._asked(team.name, kept), troubles, "approvals") or [],
+            "approvals": _tried(lambda: self._asked(team, board, kept), troubles, "approvals") or [],
             "merges": _tried(lambda: merge_fields(self._merges, team.name), troubles, "merges"),
             "spool": self._spool(team),
             "troubles": troubles,
         }
 
-    def _asked(self, team: str, kept: _KeptTeam) -> list[Plain]:
-        """Requests that wait for an answer, as they are asked; nothing is closed by looking."""
-        version, now = self._approvals.version(team), self._desk.clock.now()
+    def _asked(self, team: Team, board: Board | None, kept: _KeptTeam) -> list[Plain]:
+        """Requests whose asker needs an answer, as they are asked; nothing is closed by looking."""
+        version, now = self._approvals.version(team.name), self._desk.clock.now()
         if version != kept.asked_version:
-            kept.asked, kept.asked_version = self._approvals.all(team), version
-        return [approval_json(one, now) for one in kept.asked if one.waits(now)]
+            kept.asked, kept.asked_version = self._approvals.all(team.name), version
+        presence, waiting = self._desk.room.presence, [one for one in kept.asked if one.waits(now)]
+        return [approval_json(one, now) for one in waiting if not why_moot(presence, team, board, one, now)]
 
     def _questions(self, team: str, board: Board | None, kept: _KeptTeam) -> list[Plain]:
         return asked_in(self._desk.boardroom.tasks, team, board, kept.questions) if board is not None else []
@@ -172,15 +174,15 @@ class Snapshots:
                 "mail": mail_fields(mail.get(name)),
                 "tasks": kept.held.get(name.casefold(), []),
                 "sync": known.brief() if known is not None else None,
-                "agent": self._agent(team.name, facts),
+                **self._agent(team.name, name),
             }
             rows.append(row)
         return rows
 
-    def _agent(self, team: str, facts: MemberNow) -> Plain:
-        """What atm knows of it because it started it."""
-        record = self._desk.crew.records.read(team, facts.member.name)
-        return {**record.facts()} if record is not None else None
+    def _agent(self, team: str, name: str) -> dict[str, Plain]:
+        """What atm knows of an agent because it started it."""
+        record = self._desk.crew.records.read(team, name)
+        return {**progress_fields(record), "agent": {**record.facts()} if record is not None else None}
 
     def _mail(self, team: Team, kept: _KeptTeam) -> dict[str, InboxFacts | InboxProblem]:
         inboxes = self._desk.room.inboxes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.formats.files.times import to_iso
 from atm.services.team.activity import activity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
     from atm.domain.plain import Plain
     from atm.domain.team.team import Member, Team
     from atm.services.team.activity import Activity
@@ -34,6 +36,20 @@ class MemberNow:
             "kind": member.kind,
             **self.activity.as_fields(),
         }
+
+
+def progress_fields(record: AgentRecord | None) -> dict[str, Plain]:
+    """
+    Since when an agent works on its task, when it last wrote something, and the seconds that it may take (0: no limit).
+    All unknown for a member that atm has not started.
+    """
+    if record is None or not record.task_since or record.is_over:
+        return {"task_since": None, "output_at": None, "task_limit": None}
+    return {
+        "task_since": to_iso(record.task_since),
+        "output_at": to_iso(record.output_at) if record.output_at else None,
+        "task_limit": record.task_limit,
+    }
 
 
 def member_facts(room: Registry, team: Team, member: Member) -> MemberNow:

@@ -66,6 +66,8 @@ class RealHostMachine:
         self._member = member
         self._log = log or layout.agent_log(team, member)
         self._is_midline = False
+        self._has_output = False
+        """Since the last question. Set by the threads that read a command's output."""
 
     def adopt_orphans(self) -> None:
         """Linux alone. Elsewhere an orphan is still known by its mark."""
@@ -101,10 +103,18 @@ class RealHostMachine:
 
     def log(self, text: str) -> None:
         if text:
-            self.hear(f"{chr(10) if self._is_midline else ''}{text}\n".encode("utf-8", "replace"))
+            self._write(f"{chr(10) if self._is_midline else ''}{text}\n".encode("utf-8", "replace"))
 
     def hear(self, said: bytes) -> None:
-        """What a command says, as it says it: whoever looks meanwhile sees how far it is."""
+        """The output of a command, as it comes: `atm peek` shows how far the command is."""
+        self._has_output = True
+        self._write(said)
+
+    def has_output(self) -> bool:
+        had, self._has_output = self._has_output, False
+        return had
+
+    def _write(self, said: bytes) -> None:
         self._is_midline = not said.endswith(b"\n")
         try:
             make_private(os.path.dirname(self._log), self._layout.private_roots)

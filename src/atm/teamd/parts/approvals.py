@@ -1,4 +1,4 @@
-"""The loop of approvals: what is asked and decided is told, what nobody answered is closed, people see a popup."""
+"""The loop of approvals: what is asked and decided is told, what is late or of no use is closed, people see a popup."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from atm.domain.approvals.requests import WAITING
 from atm.domain.events import APPROVAL_ASKED, APPROVAL_DECIDED
 from atm.services.approvals.approvalroom import close_expired
 from atm.services.approvals.looking import tidy
+from atm.services.approvals.withdrawing import withdraw_moot
 from atm.teamd.part import DaemonPart, LoopPlan
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.delivery import build_popups
@@ -61,6 +62,7 @@ class ApprovalLoops:
 
     def _look_at(self, team: str) -> int:
         """A team whose requests did not change and none of which is due costs one look."""
+        self._withdraw(team)
         version, now = self.room.approvals.version(team), self.room.clock.now()
         if version == self._versions.get(team) and now < self._due.get(team, float("inf")):
             return 0
@@ -73,6 +75,11 @@ class ApprovalLoops:
         self._versions[team], self._states[team] = version, states  # of before: what came meanwhile is looked at again
         self._due[team] = min((one.expires_at for one in found if states[one.id] == WAITING), default=float("inf"))
         return len(news)
+
+    def _withdraw(self, team: str) -> None:
+        """At the first look, and where something waited at the last one."""
+        if team not in self._states or WAITING in self._states[team].values():
+            withdraw_moot(self.room, team)
 
     def _tell(self, one: Approval, state: str) -> None:
         kind = APPROVAL_ASKED if state == WAITING else APPROVAL_DECIDED

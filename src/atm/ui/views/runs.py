@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.board.time_limits import standing_in_words
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
 from atm.domain.merges.items import FAILED, MERGING
 from atm.domain.plain import counted
@@ -34,6 +35,8 @@ CELLS = {
     "cancelled": ("·", DIM),
 }
 LONGEST_BAR = 40
+TOLD_AFTER = 10.0
+"""Seconds on a task after which the time is told."""
 NARROW = 50
 """Columns below which only the count is shown."""
 
@@ -215,7 +218,7 @@ def progress(
     lines = ["", head]
     for seat in order.everybody:
         agent = view.agents.get(seat.name)
-        lines.append(_agent_line(seat.name, seat.runtime, agent, memory, view, paint, width))
+        lines.append(_agent_line(seat.name, seat.runtime, agent, memory, view, paint, width, now))
         if agent is not None and agent.is_at_work and (last := (said or {}).get(seat.name)):
             lines.append(paint(cut(f"   └ {one_line(last)}", width - 1), DIM))
     titles = {card.id: card.subject for card in cards}
@@ -226,17 +229,33 @@ def progress(
 
 
 def _agent_line(
-    name: str, runtime: str, agent: AgentView | None, memory: RunMemory, view: RunView, paint: Paint, width: int
+    name: str,
+    runtime: str,
+    agent: AgentView | None,
+    memory: RunMemory,
+    view: RunView,
+    paint: Paint,
+    width: int,
+    now: float,
 ) -> str:
     known = memory.seat(name)
     sign, word, colour = _looks(agent, known.closed)
     card = view.board.cards.get(int(agent.task)) if agent is not None and agent.task.isdecimal() else None
-    what = (
-        f"#{card.id} {one_line(card.subject)}" if card is not None and not (agent and agent.is_over) else known.closed
-    )
+    what = known.closed
+    if card is not None and not (agent and agent.is_over):
+        time = _time_on_task(agent, now)
+        what = f"#{card.id} {f'{time}: ' if time else ''}{one_line(card.subject)}"
     left = f" {sign} {pad(name, 8)} {pad(runtime, 8)} {pad(word, 9)} "
     left = cut(left, width - 1)
     return paint(left, colour) + cut(one_line(what), max(0, width - width_of(left) - 1))
+
+
+def _time_on_task(agent: AgentView | None, now: float) -> str:
+    """`12 min of 1h, no output for 8 min`; empty for the first seconds."""
+    if agent is None or not agent.task_since or now - agent.task_since < TOLD_AFTER:
+        return ""
+    silent = now - agent.output_at if agent.output_at else None
+    return standing_in_words(now - agent.task_since, agent.task_limit, silent)
 
 
 def _looks(agent: AgentView | None, closed: str) -> tuple[str, str, str]:

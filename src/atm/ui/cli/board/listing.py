@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.time_limits import limit_in_words
 from atm.domain.errors import UsageError
 from atm.domain.names import same_name
 from atm.domain.plain import counted, dicts_in
@@ -138,6 +139,7 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         "attempts": f"{task.failures} failed of {task.max_retries + 1}",
         "files": ", ".join(task.files),
         "runtime": task.runtime,
+        "limit": _limit(session, task),
         "plan's id": task.key,
         "question": _word(task.part("clarification"), "question") if task.needs else "",
         "result": task.text("result"),
@@ -155,6 +157,15 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         lines.append("")
         lines += [f"  {event_line(session, event)}" for event in task.events[-SHOWN_EVENTS:]]
     return lines
+
+
+def _limit(session: Session, task: Task) -> str:
+    """How long one attempt may take, and where that is said."""
+    if task.timeout is not None:
+        return f"{limit_in_words(task.timeout)} for each attempt"
+    if not task.run:
+        return "no limit for each attempt (timeout)"
+    return f"{limit_in_words(session.settings.number('crew.task_minutes') * 60)} for each attempt (crew.task_minutes)"
 
 
 def _plan_lines(task: Task) -> list[str]:

@@ -32,6 +32,7 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
         "error",
         "folder",
         "source",
+        "timeout",
         "createdBy",
         "createdAt",
         "finishedBy",

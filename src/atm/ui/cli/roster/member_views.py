@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from atm.domain.board.time_limits import standing_in_words
 from atm.domain.errors import UsageError
-from atm.services.snapshot.members import member_facts
+from atm.domain.untrusted_text import one_line
+from atm.services.snapshot.members import member_facts, progress_fields
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
     from atm.domain.team.team import Member, Team
-    from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 
@@ -23,5 +25,28 @@ def team_meant(args: Args, session: Session) -> Team:
     return find_team(session.room, check_known_name(named, "team") if named else session.team(args))
 
 
-def member_json(room: Teamroom, team: Team, member: Member) -> dict[str, object]:
-    return {**member_facts(room, team, member).fields()}
+def agent_record(session: Session, team: Team, member: Member) -> AgentRecord | None:
+    """What atm knows of a member because it started it."""
+    from atm.wiring.crew import build_agent_records
+
+    return build_agent_records(session.layout).read(team.name, member.name)
+
+
+def progress_lines(session: Session, team: Team) -> list[str]:
+    """A line for each agent that works on a task: since when, its limit, and its silence."""
+    now, lines = session.room.clock.now(), []
+    for member in team.members:
+        record = agent_record(session, team, member)
+        if record is None or not record.task_since or record.is_over:
+            continue
+        silent = now - record.output_at if record.output_at else None
+        said = standing_in_words(now - record.task_since, record.task_limit, silent)
+        task = f"#{one_line(record.task)} for " if record.task else ""
+        lines.append(f"  {one_line(member.name)}: {task}{said}")
+    return lines
+
+
+def member_json(session: Session, team: Team, member: Member) -> dict[str, object]:
+    """The same fields as in the snapshot, as far as the roster and the agent's record know them."""
+    facts = member_facts(session.room, team, member).fields()
+    return {**facts, **progress_fields(agent_record(session, team, member))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import shell_words
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.tables import table
 
@@ -34,7 +34,7 @@ def execute(args: Args, session: Session) -> int:
             {
                 "action": "members",
                 "team": team.name,
-                "members": [member_json(room, team, m) for m in team.members],
+                "members": [member_json(session, team, m) for m in team.members],
             }
         )
         return 0
@@ -46,4 +46,6 @@ def execute(args: Args, session: Session) -> int:
         session.print(f"Team {team.name} has no members: atm teams add-member {shell_words(team.name)} NAME")
         return 0
     session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows, drop=(2, 3, 1))))
+    for line in progress_lines(session, team):
+        session.print(line)
     return 0

@@ -13,7 +13,7 @@ from atm.services.snapshot.tasks import task_counts
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
-from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
@@ -95,7 +95,7 @@ def _as_json(
     for member in team.members:
         facts = mail.get(member.name)
         counts = (facts.unread, facts.total) if isinstance(facts, InboxFacts) else (None, None)
-        members.append({**member_json(session.room, team, member), "unread": counts[0], "total": counts[1]})
+        members.append({**member_json(session, team, member), "unread": counts[0], "total": counts[1]})
     return {
         "action": "status",
         "team": team.name,
@@ -146,6 +146,8 @@ def _show(
         if rows
         else "  no members yet"
     )
+    for line in progress_lines(session, team):
+        session.print(line)
     for text in _paused(session, team):
         session.print(f"\n  Paused: {text}")
     waiting = _waiting(session, team.name)

@@ -87,7 +87,7 @@ def _as_json(session: Session, team: Team, mail: Mapping[str, InboxFacts | Inbox
         "lead": team.lead,
         "completed": team.completed,
         "lifecycle": standing_json(standing(room, team.name)),
-        "members": [member_json(room, team, member) for member in team.members],
+        "members": [member_json(session, team, member) for member in team.members],
         "mail": {"unread": sum(facts.unread for facts in known), "total": sum(facts.total for facts in known)},
         "tasks": {**NO_TASKS, **states, "open": tasks.open},
         "backups": [

@@ -8,7 +8,7 @@ from atm.ui.views.approvals import exact
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.fitting import cut
 from atm.ui.views.team.signs import YOU, sign, vendor
-from atm.ui.views.team.spans import left, since, span
+from atm.ui.views.team.spans import left, on_task, since, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def of_member(model: Model, one: MemberSeen, columns: int) -> list[Line]:
     lines: list[Line] = [
         ends([(" ", PLAIN), text(one.name, BOLD), (f"  {name[1]}", DIM)], [text(one.state, DIM)], columns)
     ]
-    lines += four_questions(one, columns)
+    lines += four_questions(one, columns, on_task(one, model.now))
     page = model.read.pages.get(("peek", one.name, "--lines", "200"))
     if page is not None and page.lines:
         lines += [[], [(" Last output", DIM)]]
@@ -140,7 +140,7 @@ def of_member(model: Model, one: MemberSeen, columns: int) -> list[Line]:
     return lines
 
 
-def four_questions(one: MemberSeen, columns: int) -> list[Line]:
+def four_questions(one: MemberSeen, columns: int, progress: str = "") -> list[Line]:
     """Has it its mail, is it there, does it know its work, does it get on: each with its source and age."""
     unread = one.mail.unread
     mail = "its inbox cannot be read" if unread is None else "nothing unread" if not unread else f"{unread} unread"
@@ -160,7 +160,7 @@ def four_questions(one: MemberSeen, columns: int) -> list[Line]:
         (
             "work",
             "working" if one.tasks else "idle",
-            f"{one.state}, holds {held}",
+            ", ".join(filter(None, [f"{one.state}, holds {held}", progress])),
             one.state_source,
             one.state_age_seconds,
         ),

@@ -10,7 +10,7 @@ from atm.ui.tui.panels.about import diff_line, four_questions
 from atm.ui.tui.panels.board import tab_line
 from atm.ui.tui.panels.mail import message_lines
 from atm.ui.views.team.signs import vendor
-from atm.ui.views.team.spans import span
+from atm.ui.views.team.spans import on_task, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def agent(model: Model) -> Body:
             else " Nobody is in this team yet: atm up, or atm teams add-member"
         )
         return Body([GAP, fixed([text(said, DIM)])])
-    rows = [ListRow(partial(_head, model, member)), *_questions(member), fixed(tab_line(model)), GAP]
+    rows = [ListRow(partial(_head, model, member)), *_questions(model, member), fixed(tab_line(model)), GAP]
     return Body([*rows, *_part(model, member)], is_text=True)
 
 
@@ -68,12 +68,13 @@ def _head(model: Model, member: MemberSeen, columns: int) -> Line:
     return ends(start, right, columns) if right else start
 
 
-def _questions(member: MemberSeen) -> list[ListRow]:
-    return [ListRow(partial(_question, member, at)) for at in range(4)]
+def _questions(model: Model, member: MemberSeen) -> list[ListRow]:
+    progress = on_task(member, model.now)
+    return [ListRow(partial(_question, member, progress, at)) for at in range(4)]
 
 
-def _question(member: MemberSeen, at: int, columns: int) -> Line:
-    return four_questions(member, columns)[at]
+def _question(member: MemberSeen, progress: str, at: int, columns: int) -> Line:
+    return four_questions(member, columns, progress)[at]
 
 
 def _part(model: Model, member: MemberSeen) -> list[ListRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
+from atm.domain.board.time_limits import read_limit
 from atm.domain.errors import NotAllowed, UsageError
 from atm.services.board import planning
 from atm.services.board.importing import edit
@@ -36,11 +37,17 @@ def _add(acting: Acting, given: Given) -> Done:
         run=[check(RUN, command) for command in given.texts("run")],
         folder=os.path.abspath(os.path.expanduser(folder)) if folder else "",
         max_retries=given.whole("max_retries") if given.has("max_retries") else None,
+        timeout=_limit(given),
     )
     added = planning.add(acting.boardroom, acting.team.name, acting.who, [wish])
     task = added.tasks[0]
     waits = f", which waits for {ids(task.blocked_by)}" if task.blocked_by else ""
     return Done(task, f"added #{task.id} {task.subject}{waits}", board=added.board, warnings=added.warnings)
+
+
+def _limit(given: Given) -> float | None:
+    """None for the default: the option is missing, or is one empty word."""
+    return read_limit(given.text("timeout")) if given.text("timeout") else None
 
 
 def _checks(acting: Acting, given: Given) -> list[Record]:
@@ -88,11 +95,14 @@ def _edit(acting: Acting, given: Given) -> Done:
     said = given.with_values({key: [*filter(None, given.texts(key))] for key in ("files", *CHECKS) if given.has(key)})
     if given.has("files"):
         wants["files"] = [*said.texts("files")]
+    if given.has("timeout"):
+        wants["timeout"] = _limit(given)
     if any(given.has(key) for key in CHECKS):
         wants["acceptance"] = [*_checks(acting, said)]
     if not wants:
         raise UsageError(
-            "nothing to change was given", "say what: --title, --description, --priority, --files, --accept"
+            "nothing to change was given",
+            "say what: --title, --description, --priority, --files, --timeout, --accept",
         )
     task, what, warnings = edit(acting.boardroom, acting.team.name, acting.who, given.text("id"), wants)
     words = (

@@ -158,6 +158,7 @@ ADD = Verb(
     *CHECKS,
     Parameter("folder", "where checks run (default: where whoever completes it works)", value="PATH", only=COMMAND),
     Parameter("max_retries", "attempts after the first one (default: 2)", kind=WHOLE, value="N", only=COMMAND),
+    Parameter("timeout", "how long one attempt may take: 90s, 10m, 1h30m, none", value="TIME", only=COMMAND),
     home="board.planning",
     title="Add a task",
     summary="add a task",
@@ -175,10 +176,11 @@ EDIT = Verb(
     Parameter("description", "all that is to be known about it"),
     Parameter("priority", "how urgent it is", value="LEVEL", choices=PRIORITIES),
     Parameter("files", "what it touches, as globs", kind=MANY, value="GLOB"),
+    Parameter("timeout", "how long one attempt may take: 90s, 10m, 1h30m, none", value="TIME", only=COMMAND),
     *CHECKS,
     home="board.planning",
     title="Edit a task",
-    summary="change a task: title, description, priority, files, checks",
+    summary="change a task: title, description, priority, files, timeout, checks",
     about="Change an open task; what is given takes the place of what was.",
     text=(
         'What is given takes the place of what was there; one empty word clears it (--files ""). For the lead, humans '

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from atm.domain.plain import counted
 from atm.ui.views.team.signs import vendor
-from atm.ui.views.team.spans import left, since, span
+from atm.ui.views.team.spans import left, on_task, since, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class AttentionRow:
 def attention(seen: TeamSeen, now: float) -> list[AttentionRow]:
     rows = [*_needs(seen, now), *_problems(seen, now)]
     asking = {row.who.casefold() for row in rows if row.group == NEEDS or row.target[0] == "member"}
-    rows += [_member(one, seen) for one in seen.members if one.name.casefold() not in asking and not one.is_human]
+    rows += [_member(one, seen, now) for one in seen.members if one.name.casefold() not in asking and not one.is_human]
     rows += [_done(one, seen) for one in reversed(seen.tasks) if one.state == "completed"]
     return sorted(rows, key=lambda row: GROUPS.index(row.group))
 
@@ -132,7 +132,7 @@ def _collisions(seen: TeamSeen) -> Iterator[AttentionRow]:
             yield _row(seen, PROBLEMS, "collides", ("merge", one.tasks[0]), one.agents[0], one.tasks[0], text, "")
 
 
-def _member(one: MemberSeen, seen: TeamSeen) -> AttentionRow:
+def _member(one: MemberSeen, seen: TeamSeen, now: float) -> AttentionRow:
     """What a member does, as far as anybody knows."""
     started = one.agent.state if one.agent is not None else ""
     task = (one.agent.task if one.agent is not None else None) or (one.tasks[0] if one.tasks else "")
@@ -143,7 +143,7 @@ def _member(one: MemberSeen, seen: TeamSeen) -> AttentionRow:
     if is_busy:
         found = seen.task(task)
         word = "planning" if started == "planning" else "working"
-        text = found.subject if found is not None else _turn(one)
+        text = ": ".join(filter(None, [on_task(one, now), found.subject if found is not None else _turn(one)]))
         return _row(seen, WORKING, word, ("member", one.name), one.name, task, text, _age(one))
     if one.liveness == "online" or one.state == "idle":
         free = any(task.state == "pending" and not task.owner for task in seen.tasks)

@@ -75,6 +75,9 @@ class MemberSeen:
     mail: MailSeen = MailSeen()
     tasks: list[str] = field(default_factory=list)
     sync: SyncSeen | None = None
+    task_since: str | None = None
+    output_at: str | None = None
+    task_limit: float | None = None
     agent: AgentSeen | None = None
 
     @property

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from atm.domain.board.time_limits import standing_in_words
 from atm.formats.files.times import from_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.views.team.seen import MemberSeen
 
 
 def span(seconds: float | None) -> str:
@@ -23,6 +28,11 @@ def since(at: str | None, now: float) -> float | None:
     """Seconds since a time that was written down. None if it cannot be read, or lies ahead: a clock jumped."""
     then = from_iso(at) if at else None
     return None if then is None or then > now + 5 else max(0.0, now - then)
+
+
+def on_task(member: MemberSeen, now: float) -> str:
+    """`12 min of 1h, no output for 8 min`: how long an agent works on its task; empty where that is not known."""
+    return standing_in_words(since(member.task_since, now), member.task_limit, since(member.output_at, now))
 
 
 def left(until: str, now: float) -> str:

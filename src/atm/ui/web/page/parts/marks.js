@@ -70,6 +70,18 @@ export function LastHeard({ at, source = "" }) {
   return at === null || at === undefined ? html`<span class="age">never heard of</span>` : html`<${Age} at=${at} before=${isNow ? "heard of " : "last heard of "} after=${` ago${by}`} />`;
 }
 
+/** Seconds without output after which the silence is mentioned. */
+const SILENT = 60;
+
+/** `, 12 min of 60 min, no output for 8 min`, counted on while live; nothing for a member whose time is not known. */
+export function OnTask({ of }) {
+  useTick();
+  const since = epoch(of.task_since), silent = epoch(of.output_at);
+  if (since === null || !world.isLive) return null;
+  const silence = silent !== null && now() - silent >= SILENT ? `, no output for ${span(now() - silent)}` : "";
+  return html`<span>, ${span(now() - since)}${of.task_limit ? ` of ${span(of.task_limit)}` : ", no limit"}${silence}</span>`;
+}
+
 /** A task among those that another waits for or holds up. */
 export function TaskRow({ id, cells = world.whole?.cells ?? {} }) {
   const task = taskOf(id), cell = cells[id] ?? task?.state ?? "unknown";

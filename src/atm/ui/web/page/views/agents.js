@@ -5,7 +5,7 @@ import { path } from "../route.js";
 import { many } from "../spans.js";
 import { html, memo, useState } from "../view.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
-import { LastHeard, State, Who } from "../parts/marks.js";
+import { LastHeard, OnTask, State, Who } from "../parts/marks.js";
 import { Line, Name } from "../parts/said.js";
 import { Output } from "./agent.js";
 
@@ -30,7 +30,7 @@ export function Agents({ team, whole }) {
 }
 
 const Member = memo(({ one, word, team, isPeeked, peek }) => html`<div class="member-row"><a class="agent-row" data-row href=${path(team, "agent", one.name)}><${State} of=${word} /><${Who} name=${one.name} />
-    <span class="what"><span class="cut">${one.tasks?.length ? html`holds ${one.tasks.slice(0, 5).map((id) => `#${id}`).join(" ")}` : html`<span class="dim">holds nothing</span>`}${one.is_lead ? ", leads" : ""}</span><small class="cut">${one.kind === "human" ? "mail waits until it is read" : one.sync?.label ?? "sync unknown"}${one.mail?.unread ? `, ${one.mail.unread} unread` : ""}${one.agent?.error ? html`, <${Line} text=${one.agent.error} />` : ""}</small></span>
+    <span class="what"><span class="cut">${one.tasks?.length ? html`holds ${one.tasks.slice(0, 5).map((id) => `#${id}`).join(" ")}` : html`<span class="dim">holds nothing</span>`}${one.is_lead ? ", leads" : ""}</span><small class="cut">${one.kind === "human" ? "mail waits until it is read" : one.sync?.label ?? "sync unknown"}${one.mail?.unread ? `, ${one.mail.unread} unread` : ""}<${OnTask} of=${one} />${one.agent?.error ? html`, <${Line} text=${one.agent.error} />` : ""}</small></span>
     <span class="right">${one.kind !== "human" && html`<${LastHeard} at=${one.heard_at} />`}</span></a>
   ${one.agent && html`<button type="button" class="btn quiet" aria-expanded=${String(isPeeked)} onClick=${() => peek(isPeeked ? "" : one.name)}>Peek</button>`}</div>`);
 
