@@ -764,9 +764,8 @@ def test_git_that_is_at_work_there_is_waited_for_and_not_for_ever(bench, monkeyp
     worktree = bench.make()
     (Path(worktree.path) / "x").write_text("x")
     lock = notes_of(bench, worktree) / "index.lock"
-    lock.write_text("")
     monkeypatch.setattr(running, "TRIES", 3)
-    with pytest.raises(GitTrouble, match=r"index\.lock") as caught:
+    with lock.open("w"), pytest.raises(GitTrouble, match=r"index\.lock") as caught:
         bench.worktrees.commit(worktree, "ann", "work")
     assert "remove the lock" in caught.value.remedy
     lock.unlink()

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,24 @@ def test_a_killed_one_leaves_a_seat_that_the_next_takes(daemon):
 
 def test_it_can_be_asked_to_stop_through_its_socket(daemon):
     assert daemon.ask("stop") == {"stopping": True}
+    assert daemon.process.wait(PATIENCE) == 0
+
+
+def test_a_file_that_names_another_process_as_the_daemon_ends_nothing(daemon):
+    with subprocess.Popen(["sleep", "987"]) as stranger:
+        try:
+            path = daemon.folder / "pid.json"
+            said = json.loads(path.read_text())
+            path.write_text(json.dumps({**said, "pid": stranger.pid, "began": began(stranger.pid)}))
+            refused = daemon.atm("daemon", "stop", code=1)
+            assert "does not hold the daemon's lock" in refused.err
+            assert f"process {stranger.pid}" in refused.err
+            assert stranger.poll() is None
+            assert daemon.process.poll() is None
+            path.write_text(json.dumps(said))
+        finally:
+            stranger.kill()
+    stop(daemon)
     assert daemon.process.wait(PATIENCE) == 0
 
 

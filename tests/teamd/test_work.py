@@ -702,8 +702,9 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
 def test_an_agent_whose_host_was_killed_is_cleared_away_and_that_is_logged(stage):
     crew: Any = memory_crewroom(stage.boardroom)
     loops = CrewLoops(stage.work.rounds, crew)
-    made = crew.processes.make(mark="m")
-    known: Any = {"team": "crew", "member": "ann", "generation": 1, "mark": "m", "runtime": "script"}
+    mark = f"{crew.records.home}/crew/ann/1/k"
+    made = crew.processes.make(mark=mark)
+    known: Any = {"team": "crew", "member": "ann", "generation": 1, "mark": mark, "runtime": "script"}
     more = {"backend": "headless", "folder": "/w", "at": 1.0, "state": "working", "pid": 4, "began": "long ago"}
     with crew.records.turn("crew", "ann") as turn:
         turn.write(AgentRecord(**{**known, **more}))

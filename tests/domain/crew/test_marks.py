@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.crew.marks import AgentMark, RunningProcess, family, read_mark
+from atm.domain.crew.marks import AgentMark, RunningProcess, family, read_mark, with_ancestors
 
 ANN, BOB = "home/crew/ann/1/k", "home/crew/bob/1/k"
 
@@ -51,9 +51,22 @@ def test_a_head_that_was_seen_before_counts_while_it_is_the_same_process():
     assert family(running, [], [(10, "earlier")]) == []
 
 
-def test_whoever_asks_is_left_out_and_its_children_are_not():
-    running = [process(10, 1, ANN), process(11, 10, ANN), process(12, 11, ANN)]
-    assert pids(family(running, [ANN], but=11)) == [10, 12]
+@pytest.mark.parametrize("text", ["", "no-agent", "x", "home/crew/ann/1"])
+def test_a_text_that_is_no_mark_means_no_process_and_not_every_one_without_a_mark(text):
+    running = [process(10, 1), process(11, 1, text), process(12, 1, "no-agent")]
+    assert family(running, [text]) == []
+
+
+def test_the_first_process_of_the_system_belongs_to_no_agent_whatever_it_carries():
+    running = [process(0, 0, ANN), process(1, 0, ANN), process(10, 1)]
+    assert family(running, [ANN], [(1, "t1"), (0, "t0"), (-1, "t-1")]) == []
+
+
+def test_the_caller_is_itself_and_everything_that_it_runs_under():
+    running = [process(1, 0), process(10, 1, ANN), process(11, 10, ANN), process(12, 11), process(13, 10)]
+    assert with_ancestors(running, 12) == {12, 11, 10, 1}
+    assert with_ancestors(running, 99) == {99}
+    assert with_ancestors([process(5, 6), process(6, 5)], 5) == {5, 6}
 
 
 ROWS = st.tuples(st.integers(2, 40), st.integers(0, 40), st.sampled_from(["", ANN, BOB]))

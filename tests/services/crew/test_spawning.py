@@ -326,16 +326,112 @@ def test_an_agent_that_was_started_while_somebody_looked_around_is_no_orphan(cre
     assert not nothing_is_left(crew)
 
 
-def test_whoever_is_starting_an_agent_when_a_team_is_stopped_is_ended_too(crew):
-    spawner = crew.processes.make(command="atm up")
-    crew.backends["headless"].refusal = "not yet"
-    with pytest.raises(SpawnFailed):
-        spawn(crew, wish())
+def test_the_process_that_starts_an_agent_when_its_team_is_stopped_is_no_agent_and_lives(crew):
+    spawner = crew.processes.make(command="atm run")
+    spawn(crew, wish())
     with crew.records.turn("crew", "ann") as turn:
         facts = {"state": "spawning", "spawner": spawner.pid, "spawner_began": spawner.began}
         turn.write(type(turn.record)(**{**_fields(turn.record), **facts}))
-    stop(crew, ["crew"], "zoe")
-    assert crew.processes.began(spawner.pid) == ""
+    done = stop(crew, ["crew"], "zoe")
+    assert crew.processes.began(spawner.pid) == spawner.began
+    assert [(one.pid, one.member) for one in done.untouched] == [(spawner.pid, "ann")]
+    assert "names it as its starter" in done.untouched[0].why
+    assert nothing_is_left(crew)
+
+
+@pytest.mark.parametrize("moment", ["before its host", "after its host"])
+def test_a_start_under_way_when_its_team_is_stopped_sees_that_itself_and_leaves_nothing(crew, moment):
+    backend = crew.backends["headless"]
+    started = backend.start
+
+    def stopped_now(launch: Any) -> Any:
+        stop(crew, ["crew"], "zoe")
+        return started(launch)
+
+    if moment == "after its host":
+        backend.start, backend.answers = stopped_now, lambda *_: None
+    else:
+        crew.slots.take = _then(crew.slots.take, lambda: crew.records.set_latch("crew", {"by": "zoe"}))
+    with pytest.raises(TeamStopped):
+        spawn(crew, wish())
+    assert nothing_is_left(crew)
+    assert crew.records.read("crew", "ann").is_over
+
+
+def _then(step: Any, more: Any) -> Any:
+    def both(*words: Any) -> Any:
+        made = step(*words)
+        more()
+        return made
+
+    return both
+
+
+STRANGERS: dict[str, Any] = {
+    "its host, with the mark of no agent": lambda pid, began: {"pid": pid, "began": began, "mark": ""},
+    "its host, with the mark of a daemon": lambda pid, began: {"pid": pid, "began": began, "mark": "no-agent"},
+    "its host": lambda pid, began: {"pid": pid, "began": began},
+    "its starter": lambda pid, began: {"state": "spawning", "spawner": pid, "spawner_began": began},
+    "its program": lambda pid, _: {"program_pid": pid},
+}
+
+
+@pytest.mark.parametrize("verb", ["stop", "stop all", "kill", "reconcile", "down"])
+@pytest.mark.parametrize("claim", STRANGERS)
+def test_a_forged_record_ends_no_process_of_others(crew, claim, verb):
+    crew.policy.gone = 0.1
+    spawn(crew, wish())
+    stranger = crew.processes.make(command="vim letter.txt")
+    child = crew.processes.make(parent=stranger.pid)
+    daemon = crew.processes.make(mark="no-agent")
+    other = crew.processes.make(mark=f"{crew.records.home}/other/bob/1/k")
+    with crew.records.turn("crew", "ann") as turn:
+        facts = STRANGERS[claim](stranger.pid, stranger.began)
+        turn.write(type(turn.record)(**{**_fields(turn.record), **facts}))
+    if verb.startswith("stop"):
+        stop(crew, [] if verb == "stop all" else ["crew"], "zoe")
+    elif verb == "kill":
+        kill(crew, "crew", "ann")
+    elif verb == "down":
+        down(crew, "crew", "zoe", ["ann"])
+    else:
+        reconcile(crew)
+    for one in (stranger, child, daemon):
+        assert crew.processes.began(one.pid) == one.began, one.command
+    assert bool(crew.processes.began(other.pid)) == (verb not in ("stop all", "reconcile"))  # of no record: an orphan
+
+
+def test_a_record_with_the_mark_of_another_agent_does_not_end_that_one(crew):
+    spawn(crew, wish())
+    bob = spawn(crew, wish("bob"))
+    with crew.records.turn("crew", "ann") as turn:
+        turn.write(type(turn.record)(**{**_fields(turn.record), "mark": bob.mark, "pid": bob.pid, "began": bob.began}))
+    kill(crew, "crew", "ann")
+    assert crew.processes.began(bob.pid) == bob.began
+    assert [one.mark for one in crew.processes.running() if one.mark] == [bob.mark]
+
+
+def test_an_agent_that_stops_its_own_team_is_asked_and_not_killed_under_the_command(crew):
+    spawn(crew, wish("bob"))
+    record = spawn(crew, wish())
+    shell = crew.processes.make(parent=record.pid, mark=record.mark)
+    crew.pid = crew.processes.make(parent=shell.pid, mark=record.mark).pid
+    done = stop(crew, ["crew"], "ann")
+    assert done.asking == ["ann"]
+    assert not done.is_complete
+    assert [(one.member, one.how) for one in done.ended] == [("bob", "killed")]
+    assert all(crew.processes.began(pid) for pid in (record.pid, shell.pid, crew.pid))
+    assert crew.records.read("crew", "ann").is_asked
+    assert [one.path for one in crew.worktrees.left("crew")] == [record.worktree]
+
+
+def test_a_command_inside_of_an_agent_that_kills_it_says_that_it_cannot(crew):
+    record = spawn(crew, wish())
+    crew.pid = crew.processes.make(parent=record.pid, mark=record.mark).pid
+    done = kill(crew, "crew", "ann")
+    assert "runs inside of ann" in done.troubles[0]
+    assert crew.processes.began(record.pid)
+    assert [one.path for one in crew.worktrees.left("crew")] == [record.worktree]
 
 
 def test_tools_are_limited_where_that_can_be_and_refused_where_not(crew):

@@ -60,17 +60,19 @@ class RunningProcess:
 
 
 def family(
-    running: Iterable[RunningProcess], marks: Iterable[str], heads: Iterable[tuple[int, str]] = (), *, but: int = 0
+    running: Iterable[RunningProcess], marks: Iterable[str], heads: Iterable[tuple[int, str]] = ()
 ) -> list[RunningProcess]:
     """
-    Every process that bears one of these marks, each of these heads, and all that they started, parents first.
+    Every process that carries one of these marks, every process of `heads`, and all their descendants, parents first.
 
-    A process that bears another mark is another agent, which this one started, and so is what that one started. `but`
-    is whoever asks, who may run inside the agent.
+    A process with another mark is another agent, also if this agent started it, and so are its descendants. A text that
+    is no mark means no process: an empty one would mean every process without a mark. `heads` are processes that were
+    proven before, by number and start time; a number that a file names is no proof.
     """
-    wanted, known_heads = set(marks), set(heads)
+    wanted = {mark for mark in marks if read_mark(mark) is not None}
+    known_heads = set(heads)
     by_parent: dict[int, list[RunningProcess]] = {}
-    for process in (everybody := list(running)):
+    for process in (everybody := [one for one in running if one.pid > 1]):
         by_parent.setdefault(process.parent, []).append(process)
     found: dict[int, RunningProcess] = {}
     waiting = [one for one in everybody if one.mark in wanted or (one.pid, one.began) in known_heads]
@@ -80,5 +82,14 @@ def family(
             continue
         found[process.pid] = process
         waiting += by_parent.get(process.pid, [])
-    found.pop(but, None)
     return list(found.values())
+
+
+def with_ancestors(running: Iterable[RunningProcess], pid: int) -> set[int]:
+    """The numbers of a process and of everything that it runs under: the caller, which nothing of ours may end."""
+    parents = {process.pid: process.parent for process in running}
+    found: set[int] = set()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        pid = parents.get(pid, 0)
+    return found

@@ -22,6 +22,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "int | None": (int, type(None)),
     "float | None": (int, float, type(None)),
 }
+_PROCESSES = ("pid", "spawner", "program_pid")
+"""Fields with the number of a process. Below 2 is none of ours: 0 and -1 mean groups, 1 is the system's first."""
+
 NEEDED = ("team", "member", "generation", "mark", "runtime", "backend", "folder", "at")
 
 
@@ -33,6 +36,10 @@ def decode_agent(data: bytes) -> AgentRecord:
     """Raises NotJson for what is no record."""
     said = decode_object(to_text(data))
     known = {one.name: _fitting(said[one.name], str(one.type)) for one in fields(AgentRecord) if one.name in said}
+    for name in _PROCESSES:
+        number = known.get(name)
+        if isinstance(number, int) and number < 2:
+            known[name] = 0
     missing = [name for name in NEEDED if known.get(name) is None]
     if missing:
         raise NotJson(f"it does not say {missing[0]}")

@@ -1,9 +1,11 @@
 """
-What we note about a worktree, in git's own folder of notes on it: it goes when the worktree goes.
+What we note about a worktree.
 
-    {"version": 1, "branch": "atm/work/b/7-ann", "base": "4f0c…", "ignored": ["*.log"], "copies": {".env": "9a1b…"}}
+    {"version": 1, "branch": "atm/work/b/7-ann", "base": "4f0c…", "ignored": ["*.log"], "copies": {".env": "9a1b…"},
+     "path": "/…/7-ann", "notes": "/…/.git/worktrees/7-ann", "common": "/…/.git"}
 
-It is written last: a worktree without one was never finished, and nobody has worked there.
+One is in git's own folder of notes on it and goes when the worktree goes. The one that counts is in a folder of ours:
+an agent can write its worktree and git's notes on it. Both are written last: a worktree without one was never finished.
 """
 
 from __future__ import annotations
@@ -17,14 +19,30 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 VERSION = 1
+PLACES = ("path", "notes", "common")
 
 
 class WorktreeRecord:
     """What a worktree began with."""
 
-    __slots__ = ("base", "branch", "copies", "ignored")
+    __slots__ = ("base", "branch", "common", "copies", "ignored", "notes", "path")
 
-    def __init__(self, *, branch: str, base: str, ignored: Sequence[str], copies: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        branch: str,
+        base: str,
+        ignored: Sequence[str],
+        copies: Mapping[str, str],
+        path: str = "",
+        notes: str = "",
+        common: str = "",
+    ) -> None:
+        self.path = path
+        self.notes = notes
+        """Git's folder of notes on it."""
+        self.common = common
+        """The git folder of its repository."""
         self.branch = branch
         self.base = base
         self.ignored = [*ignored]
@@ -35,6 +53,7 @@ class WorktreeRecord:
 
 def encode_record(record: WorktreeRecord) -> bytes:
     fields: dict[str, Plain] = {"version": VERSION, "branch": record.branch, "base": record.base}
+    fields |= {name: getattr(record, name) for name in PLACES if getattr(record, name)}
     fields |= {"ignored": [*record.ignored], "copies": {**record.copies}}
     return to_bytes(encode(fields) + "\n")
 
@@ -54,4 +73,5 @@ def decode_record(data: bytes) -> WorktreeRecord | None:
         base=base,
         ignored=[each for each in ignored if isinstance(each, str)] if isinstance(ignored, list) else [],
         copies={key: str(value) for key, value in copies.items()} if isinstance(copies, dict) else {},
+        **{name: str(fields.get(name) or "") for name in PLACES},
     )

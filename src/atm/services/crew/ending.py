@@ -21,10 +21,10 @@ from atm.services.team.lifecycle import standing, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from atm.domain.crew.agents import AgentRecord
-    from atm.domain.crew.marks import RunningProcess
+    from atm.domain.crew.marks import AgentMark, RunningProcess
     from atm.ports.crew.worktrees import Saved
     from atm.services.crew.crewroom import Crewroom
 
@@ -45,10 +45,10 @@ class AgentEnd:
 
     __slots__ = ("how", "member", "pid", "reason", "released", "saved", "team", "troubles")
 
-    def __init__(self, record: AgentRecord, how: str, reason: str = "") -> None:
-        self.team = record.team
-        self.member = record.member
-        self.pid = record.pid
+    def __init__(self, team: str, member: str, pid: int, how: str, reason: str = "") -> None:
+        self.team = team
+        self.member = member
+        self.pid = pid
         self.how = how
         self.reason = reason
         self.released: list[str] = []
@@ -179,7 +179,7 @@ def _finishes(crew: Crewroom, record: AgentRecord) -> bool:
 
 
 def _finish(crew: Crewroom, record: AgentRecord, how: str, why: str) -> AgentEnd:
-    ended = AgentEnd(record, how, why)
+    ended = AgentEnd(record.team, record.member, record.pid, how, why)
     if how == REFUSES:
         return ended
     now = crew.records.read(record.team, record.member)
@@ -204,66 +204,150 @@ def kill(crew: Crewroom, team: str, member: str) -> AgentEnd:
     """One agent, at once. It may be gone already, and its folder too."""
     record = agent_named(crew, team, member)
     cleared = clear_away(crew, record, error="it was killed")
-    ended = AgentEnd(record, KILLED if cleared.how == "killed" else GONE)
+    ended = AgentEnd(record.team, record.member, record.pid, KILLED if cleared.how == "killed" else GONE)
     ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
     return ended
 
 
-class Stopped:
-    """What an emergency stop did, and what it could not."""
+class Untouched:
+    """A process that a record names, or that is in the way, and that a stop has not ended; and why."""
 
-    __slots__ = ("ended", "left", "troubles")
+    __slots__ = ("command", "member", "pid", "team", "why")
+
+    def __init__(self, record: AgentRecord, process: RunningProcess, why: str) -> None:
+        self.team = record.team
+        self.member = record.member
+        self.pid = process.pid
+        self.command = process.command
+        self.why = why
+
+
+class Stopped:
+    """What an emergency stop did, and what it did not."""
+
+    __slots__ = ("asking", "ended", "left", "troubles", "untouched")
 
     def __init__(self) -> None:
         self.ended: list[AgentEnd] = []
         self.left: list[RunningProcess] = []
+        """Processes of agents that were signalled, and are still there."""
+        self.asking: list[str] = []
+        """Agents inside of which this command runs: they were asked to end."""
+        self.untouched: list[Untouched] = []
         self.troubles: list[str] = []
 
+    @property
+    def is_complete(self) -> bool:
+        return not self.left and not self.asking
 
-def stop(crew: Crewroom, teams: Sequence[str], by: str) -> Stopped:
+
+def stop(
+    crew: Crewroom,
+    teams: Sequence[str],
+    by: str,
+    meanwhile: Callable[[], None] = lambda: None,
+    also_latched: Sequence[str] = (),
+) -> Stopped:
     """
-    Everything of these teams, or of all, ends now, and that is proven. Needs no daemon and no team that can be read.
+    End every agent of these teams, or of all teams, at once, and prove it. Needs no daemon and no readable team.
 
-    The latch first: nothing that still runs may start anything more. Saving work comes after the last process is gone,
-    and what goes wrong there is a trouble and no reason to stop less.
+    The latch comes first: a process that starts an agent reads it before and after, and a new host reads it as well, so
+    such a process does not have to be ended. `meanwhile` waits for processes that are no agents and end by themselves;
+    `also_latched` are teams with such a process, and perhaps without any agent yet.
+    Saving work comes after the last process is gone, and what goes wrong there is no reason to stop less.
     """
     done = Stopped()
-    for team in teams or crew.records.teams():
+    for team in sorted({*(teams or crew.records.teams()), *also_latched}):
         try:
             crew.records.set_latch(team, {"at": to_iso(crew.clock.now()), "by": by})
         except (AtmError, OSError) as error:
             done.troubles.append(f"nothing keeps {team} from being started again: {error}")
-    records = [one for team in teams or crew.records.teams() for one in _all_records(crew, team)]
-    marks = {record.mark for record in records} | _marks_that_run(crew, teams)
-    heads = [(record.pid, record.began) for record in records if record.pid and record.began]
-    # Whoever is about to start one has seen no latch: it would start it after the last look.
-    heads += [(record.spawner, record.spawner_began) for record in records if is_being_started(crew, record)]
-    at_work = {record.mark for record in records if is_running(crew, record)} | _marks_that_run(crew, teams)
-    _, done.left = end_processes(crew, marks, heads)
+
+    def is_meant(mark: AgentMark) -> bool:
+        return not teams or mark.team in teams
+
+    first = end_processes(crew, is_meant)
+    _await_starts(crew, _records_of(crew, teams))
+    meanwhile()
+    last = end_processes(crew, is_meant)  # an agent that was just being started, and what a run started before it ended
+    done.left, killed = last.left, _agents_among([*first.ended, *last.ended])
+    asking, records = _agents_among(last.asking), _records_of(crew, teams)
+    done.untouched = _unproven(crew, records, {one.pid for one in (*last.left, *last.asking)})
     for record in records:
-        if record.mark not in at_work and not (record.pid or record.worktree or record.slot >= 0):
-            continue
-        ended = AgentEnd(record, KILLED if record.mark in at_work else GONE)
-        done.ended.append(ended)
-        if not done.left:
-            cleared = clear_away(crew, record, error="the team was stopped")
-            ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
+        _end_one(crew, record, by, done, killed, asking)
+    known = {(record.team, record.member) for record in records}
+    for (team, member), pids in killed.items():
+        if (team, member) not in known:
+            done.ended.append(AgentEnd(team, member, pids[0], KILLED))
     return done
 
 
-def _all_records(crew: Crewroom, team: str) -> list[AgentRecord]:
-    found = [crew.records.read(team, member) for member in crew.records.names(team)]
+def _end_one(
+    crew: Crewroom,
+    record: AgentRecord,
+    by: str,
+    done: Stopped,
+    killed: Mapping[tuple[str, str], Sequence[int]],
+    asking: Container[tuple[str, str]],
+) -> None:
+    who = record.team, record.member
+    if who in asking:
+        ask_to_end(crew, record, by)
+        done.asking.append(record.member)
+        return
+    is_left = bool(record.pid or record.worktree or record.slot >= 0)
+    if who not in killed and not is_left:
+        return
+    pids = killed.get(who, ())
+    pid = record.pid if record.pid in pids or not pids else pids[0]
+    ended = AgentEnd(*who, pid, KILLED if pids else GONE)
+    done.ended.append(ended)
+    if not done.left:
+        cleared = clear_away(crew, record, error="the team was stopped")
+        ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
+
+
+def _records_of(crew: Crewroom, teams: Sequence[str]) -> list[AgentRecord]:
+    found = [
+        crew.records.read(team, name) for team in teams or crew.records.teams() for name in crew.records.names(team)
+    ]
     return [record for record in found if record is not None]
 
 
-def _marks_that_run(crew: Crewroom, teams: Sequence[str]) -> set[str]:
-    """Of this home, by what the processes themselves carry: no file is needed for that."""
-    found = ((one, read_mark(one.mark)) for one in crew.processes.running() if one.mark and one.pid != crew.pid)
-    return {
-        one.mark
-        for one, mark in found
-        if mark is not None and mark.home == crew.records.home and (not teams or mark.team in teams)
-    }
+def _await_starts(crew: Crewroom, records: Sequence[AgentRecord]) -> None:
+    """A process that is starting an agent finds the latch at its next step, and takes back what it has made."""
+    end = crew.clock.monotonic() + crew.policy.gone
+    while crew.clock.monotonic() < end:
+        read = [crew.records.read(record.team, record.member) for record in records]
+        if not any(one is not None and is_being_started(crew, one) for one in read):
+            return
+        crew.clock.sleep(NAP)
+
+
+def _agents_among(processes: Sequence[RunningProcess]) -> dict[tuple[str, str], list[int]]:
+    """Each agent of which some of these processes carry the mark, and the numbers of those."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for process in processes:
+        mark = read_mark(process.mark)
+        if mark is not None:
+            found.setdefault((mark.team, mark.member), []).append(process.pid)
+    return found
+
+
+def _unproven(crew: Crewroom, records: Sequence[AgentRecord], known: set[int]) -> list[Untouched]:
+    """Processes that a record names and that run, but that are no agents of its team as far as can be proven."""
+    running = {process.pid: process for process in crew.processes.running()}
+    found = []
+    for record in records:
+        names = ((record.pid, record.began, "as its host"), (record.spawner, record.spawner_began, "as its starter"))
+        for pid, began, what in names:
+            process = running.get(pid)
+            if process is None or process.began != began or pid in known or pid == crew.pid:
+                continue
+            if what == "as its host" or is_being_started(crew, record):
+                why = f"the record of {record.member} names it {what}, but it has no mark of an agent of this team"
+                found.append(Untouched(record, process, why))
+    return found
 
 
 def leave_nothing(crew: Crewroom, team: str, *, force: bool) -> list[str]:

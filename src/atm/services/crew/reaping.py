@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from atm.domain.crew.marks import family, read_mark
+from atm.domain.crew.marks import family, read_mark, with_ancestors
 from atm.domain.crew.refs import QUEUE, names_in
 from atm.domain.crew.states import ERROR, STOPPED
 from atm.domain.errors import AtmError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from atm.domain.crew.agents import AgentRecord
-    from atm.domain.crew.marks import RunningProcess
+    from atm.domain.crew.marks import AgentMark, RunningProcess
     from atm.ports.crew.worktrees import Saved
     from atm.services.crew.crewroom import Crewroom
 
@@ -48,25 +48,58 @@ class Cleared:
         self.troubles: list[str] = []
 
 
-def end_processes(
-    crew: Crewroom, marks: Iterable[str], heads: Iterable[tuple[int, str]] = ()
-) -> tuple[bool, list[RunningProcess]]:
-    """End everything of an agent. Whether something ran, and what is left after all the time that there is."""
-    marks, heads = [*marks], [*heads]
-    end, ran, empty = crew.clock.monotonic() + crew.policy.gone, False, 0
+class EndedProcesses:
+    """What an attempt to end all processes of some agents came to."""
+
+    __slots__ = ("asking", "ended", "left")
+
+    def __init__(self) -> None:
+        self.ended: list[RunningProcess] = []
+        """Everything that was found and signalled, in the order in which it was found."""
+        self.left: list[RunningProcess] = []
+        """What was still there when the time was over."""
+        self.asking: list[RunningProcess] = []
+        """Processes of these agents under which the caller itself runs. They are never ended."""
+
+
+def end_processes(crew: Crewroom, is_meant: Callable[[AgentMark], bool]) -> EndedProcesses:
+    """
+    End every process of the agents that are meant: those that carry the mark of one in their environment, which is
+    given to them when they start, and their descendants.
+
+    No file has a say here. A record can be out of date, its process number used again, or written by a hostile agent.
+    """
+    done, empty = EndedProcesses(), 0
+    end = crew.clock.monotonic() + crew.policy.gone
     known: dict[tuple[int, str], RunningProcess] = {}
     while True:
-        found = family(crew.processes.running(), marks, [*heads, *known], but=crew.pid)
-        empty = 0 if found else empty + 1
+        running = crew.processes.running()
+        members = family(running, _marks_of(crew, running, is_meant), known)
+        callers = with_ancestors(running, crew.pid)
+        done.asking = [one for one in members if one.pid in callers and one.pid != crew.pid]
+        done.left = [one for one in members if one.pid not in callers]
+        empty = 0 if done.left else empty + 1
         if empty >= LOOKS:
-            return ran, []
-        for process in found:
-            ran = True
+            return done
+        for process in done.left:
+            if (process.pid, process.began) not in known:
+                done.ended.append(process)
             known[process.pid, process.began] = process  # its children are still its when it is gone
             crew.processes.signal(process, hard=True)
         if crew.clock.monotonic() >= end:
-            return ran, found
+            return done
         crew.clock.sleep(NAP)
+
+
+def _marks_of(crew: Crewroom, running: Iterable[RunningProcess], is_meant: Callable[[AgentMark], bool]) -> set[str]:
+    """The marks of this home that are in use by running processes, and are meant."""
+    read = ((one.mark, read_mark(one.mark)) for one in running if one.mark)
+    return {text for text, mark in read if mark is not None and mark.home == crew.records.home and is_meant(mark)}
+
+
+def is_of(record: AgentRecord) -> Callable[[AgentMark], bool]:
+    """Is a mark that of this life of this agent? By its names alone: the key in the record proves nothing more."""
+    return lambda mark: (mark.team, mark.member, mark.generation) == (record.team, record.member, record.generation)
 
 
 def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, error: str = "") -> Cleared:
@@ -76,11 +109,14 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
     What cannot be done is a trouble and not the end: a full disk must not keep a process alive.
     """
     done = Cleared()
-    heads = [(record.pid, record.began)] if record.pid and record.began else []
-    ran, done.left = end_processes(crew, [record.mark], heads)
-    done.how = "killed" if ran else "gone"
+    ended = end_processes(crew, is_of(record))
+    done.how, done.left = "killed" if ended.ended else "gone", ended.left
     if done.left:
         done.troubles.append(f"{len(done.left)} of its processes could not be ended")
+        return done
+    if ended.asking:  # its folder may not go while it works there
+        pids = ", ".join(str(one.pid) for one in ended.asking)
+        done.troubles.append(f"this command runs inside of {record.member} (process {pids}), which is not ended by it")
         return done
     now = crew.records.read(record.team, record.member)
     if now is not None and now.generation == record.generation:
@@ -90,7 +126,7 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
         ("its requests", lambda: crew.withdraw_requests(record, f"{record.member} has ended")),
         ("its claims", lambda: done.released.extend(_release(crew, record))),
         ("its worktree", lambda: _save_and_remove(crew, record, error, done)),
-        ("its slot", lambda: _give_slots(crew, record.mark)),
+        ("its slot", lambda: _give_slots(crew, record)),
         ("its sign of life", lambda: _say_ended(crew, record)),
     ):
         _try(step, what, done.troubles)
@@ -98,10 +134,13 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
     return done
 
 
-def _give_slots(crew: Crewroom, mark: str) -> None:
-    """By the mark: whoever took one may have been killed before the record said which."""
-    for slot in [slot for slot, owner in crew.slots.taken().items() if owner == mark]:
-        crew.slots.give(slot, mark)
+def _give_slots(crew: Crewroom, record: AgentRecord) -> None:
+    """By the owner's mark: an agent may have been killed before its record said which slot it took."""
+    is_owner = is_of(record)
+    for slot, owner in crew.slots.taken().items():
+        mark = read_mark(owner)
+        if mark is not None and mark.home == crew.records.home and is_owner(mark):
+            crew.slots.give(slot, owner)
 
 
 def _try(step: Callable[[], object], what: str, troubles: list[str]) -> None:
@@ -238,9 +277,10 @@ def _end_orphans(crew: Crewroom, team: str, marks: set[str], done: Reconciled) -
     unknown = [one for one in crew.processes.running() if one.mark and one.mark not in marks]
     strays = [one for one in unknown if _is_over_here(crew, one, team)]
     if strays:
-        ran, left = end_processes(crew, {one.mark for one in strays})
-        done.orphans = strays if ran else []
-        done.troubles += [f"process {one.pid} ({one.command[:60]}) could not be ended" for one in left]
+        stray_marks = {one.mark for one in strays}
+        ended = end_processes(crew, lambda mark: str(mark) in stray_marks)
+        done.orphans = strays if ended.ended else []
+        done.troubles += [f"process {one.pid} ({one.command[:60]}) could not be ended" for one in ended.left]
 
 
 def _is_over_here(crew: Crewroom, process: RunningProcess, team: str) -> bool:

@@ -12,7 +12,7 @@ from atm.domain.board.tasks import LONGEST_TIMEOUT, by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
 from atm.domain.errors import AtmError, DiskError
 from atm.domain.mail.messages import ASSIGNMENT
-from atm.domain.work_errors import NotTrusted
+from atm.domain.work_errors import GitTrouble, NotTrusted
 from atm.formats.files.times import from_iso
 from atm.formats.mail.typed_message import type_of
 from atm.services.board import working as board
@@ -153,10 +153,14 @@ def _cut_off(host: Host, why: str) -> None:
 
 
 def _stop_at(host: Host, task: Task, error: AtmError | OSError, *, has_begun: bool) -> None:
-    """Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not."""
+    """
+    Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not. What the
+    task did to its worktree is: given back without blame, it would do the same again and again.
+    """
+    is_of_the_disk = isinstance(error, DiskError | OSError) and not isinstance(error, GitTrouble)
     if isinstance(error, NotTrusted):  # a person has to allow its commands: no second try would find it otherwise
         give_up(host, task, f"{error}; {error.remedy}", final=True)
-    elif not has_begun or isinstance(error, DiskError | OSError):
+    elif not has_begun or is_of_the_disk or "No space left" in str(error):
         _give_back(host, task, error)
     else:
         give_up(host, task, str(error))

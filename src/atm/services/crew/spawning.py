@@ -233,6 +233,7 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     command = program_words(crew, runtime, wish, record)
     session = _uuid(record) if _uuid(record) in command else record.session
     record = change(crew, team, member, generation, command=command, session=session)
+    _check_goes_on(crew, record)
     started = crew.backends[record.backend].start(
         Launch(
             team, member, crew.host_command(record), record.worktree or record.folder, agent_environment(crew, record)
@@ -240,7 +241,20 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     )
     began = crew.processes.began(started.pid)
     facts = {"pid": started.pid, "began": began, "server": started.server, "pane": started.pane}
-    return change(crew, team, member, generation, **facts)
+    record = change(crew, team, member, generation, **facts)
+    _check_goes_on(crew, record)
+    return record
+
+
+def _check_goes_on(crew: Crewroom, record: AgentRecord) -> None:
+    """
+    `atm stop` sets its latch, and looks for processes then. It does not end a process that starts agents, so that one
+    has to see the latch itself: before it starts a host, and after.
+    """
+    check_not_stopped(crew, record.team)
+    now = crew.records.read(record.team, record.member)
+    if now is None or now.generation != record.generation or now.is_over:
+        raise SpawnFailed(f"{record.member} was ended while it was being started", "start it again")
 
 
 def _check_can_work(crew: Crewroom, record: AgentRecord) -> None:

@@ -16,7 +16,7 @@ from atm.domain.merges.items import CONFLICT, RESOLVED
 from atm.domain.merges.negotiating import ConflictSide, lost_in, negotiation
 from atm.services.crew.crewroom import change
 from atm.services.crew.one_answer import NoAnswer, await_answer, dismiss
-from atm.services.crew.reaping import clear_away, end_processes
+from atm.services.crew.reaping import clear_away, end_processes, is_of
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -81,7 +81,7 @@ def let_go(room: Mergeroom, team: str) -> None:
     now = crew.records.read(team, MERGER)
     if now is None or (now.is_over and not now.worktree):
         return
-    end_processes(crew, [now.mark], [(now.pid, now.began)] if now.pid and now.began else [])
+    end_processes(crew, is_of(now))
     try:
         clear_away(crew, change(crew, team, MERGER, now.generation, worktree="", task=""))  # the place is the queue's
     except AtmError as error:

@@ -20,7 +20,7 @@ from atm.domain.runs.observing import ended
 from atm.services.board import working as board
 from atm.services.board.leaving import release_claims
 from atm.services.crew.finishing import former_work, start_of
-from atm.services.crew.reaping import clear_away, end_processes, worktree_of
+from atm.services.crew.reaping import clear_away, end_processes, is_of, worktree_of
 from atm.services.crew.spawning import AgentWish, launch
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -313,7 +313,7 @@ class Performing:
     def _save(self, record: AgentRecord, why: str) -> None:
         """Before the board says that it failed: whoever takes it next goes on with this."""
         crew, worktree = self._desk.crew, worktree_of(record)
-        end_processes(crew, [record.mark], [(record.pid, record.began)] if record.pid and record.began else [])
+        end_processes(crew, is_of(record))
         try:
             if worktree is not None:
                 crew.worktrees.save(worktree, record.team, record.task, why[:200])

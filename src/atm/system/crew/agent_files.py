@@ -52,12 +52,13 @@ class AgentFiles:
 
     def read(self, team: str, member: str) -> AgentRecord | None:
         try:
-            return decode_agent(read_whole(self._disk, self._layout.agent_record(team, member)))
+            found = decode_agent(read_whole(self._disk, self._layout.agent_record(team, member)))
         except (OSError, NotJson):
             return None
+        return found if (found.team, found.member) == (team, member) else None  # another agent's, copied or forged
 
     def turn(self, team: str, member: str, patience: float = 5.0) -> AgentFileTurn:
-        return AgentFileTurn(self._disk, self._locks, self._layout.agent_record(team, member), patience)
+        return AgentFileTurn(self._disk, self._locks, self._layout.agent_record(team, member), (team, member), patience)
 
     def log_path(self, team: str, member: str) -> str:
         record = self.read(team, member)
@@ -95,9 +96,10 @@ class AgentFiles:
 class AgentFileTurn:
     """One record, under its lock."""
 
-    def __init__(self, disk: Disk, locks: Locks, path: str, patience: float) -> None:
+    def __init__(self, disk: Disk, locks: Locks, path: str, who: tuple[str, str], patience: float) -> None:
         self._disk = disk
         self._path = path
+        self._who = who
         self._lock = locks.private(path, patience)
         self.record: AgentRecord | None = None
         self.problem = ""
@@ -114,11 +116,16 @@ class AgentFileTurn:
 
     def _read(self) -> None:
         try:
-            self.record = decode_agent(read_whole(self._disk, self._path))
+            found = decode_agent(read_whole(self._disk, self._path))
         except FileNotFoundError:
             return
         except NotJson as error:
             self.problem = str(error)
+            return
+        if (found.team, found.member) == self._who:
+            self.record = found
+        else:
+            self.problem = "it is the record of another agent"
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

@@ -41,6 +41,8 @@ class HeadlessBackend:
 
     def clear(self, record: AgentRecord) -> None:
         """A child of ours that has ended is still in the table until it is asked after."""
+        if record.pid <= 1:
+            return  # to `waitpid`, 0 and -1 mean any child
         try:
             os.waitpid(record.pid, os.WNOHANG)
         except (ChildProcessError, OverflowError, OSError):

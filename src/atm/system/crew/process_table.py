@@ -29,6 +29,8 @@ class RealProcessTable:
 
     def signal(self, process: RunningProcess, *, hard: bool) -> bool:
         """By a handle that means one process, where the system has such; a number may be used again at any moment."""
+        if process.pid <= 1 or not process.began:
+            return False  # to `kill`, 0 and -1 mean groups of processes, and 1 is the system's first
         number = signal.SIGKILL if hard else signal.SIGTERM
         try:
             handle = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else -1

@@ -18,6 +18,7 @@ from atm.domain.work_errors import SpawnFailed
 from atm.formats.files.json_record import encode, to_bytes
 from atm.ports.crew.agents import Started
 from atm.system.files.disk import make_private, open_private
+from atm.system.files.processes import began
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +64,12 @@ class TmuxBackend:
         return Started(int(parts[1]), parts[2].strip(), parts[0])
 
     def clear(self, record: AgentRecord) -> None:
-        """Only the very pane: its number may be another's by now."""
-        if record.pane and self._pid_in(record) == str(record.pid):
+        """
+        Only the very pane: its number may be another's by now. Not one with a living process: those of the agent were
+        ended before, and a record can name the pane of another agent.
+        """
+        is_over = not began(record.pid) or record.pid == os.getpid()
+        if record.pane and is_over and self._pid_in(record) == str(record.pid):
             self._run("kill-pane", "-t", record.pane)
         try:
             os.unlink(environment_file(self._layout, record.team, record.member))

@@ -13,6 +13,7 @@ import os
 from atm.domain.crew import refs
 from atm.domain.crew.refs import decode, encode, folder_name, names_in, work_branch, work_folder
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
+from atm.domain.work_errors import GitTrouble
 from atm.formats.crew.salvage_note import SalvageNote
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
 from atm.formats.files.json_record import to_bytes, to_text
@@ -24,14 +25,15 @@ from atm.system.crew.scratch import Scratch
 from atm.system.files.refusals import explained
 from atm.system.files.trees import remove_tree
 from atm.system.files.whole_files import read_whole, write_new, write_over
-from atm.system.git import checkouts, salvage
+from atm.system.git import checkouts, repairing, salvage
 from atm.system.git.changes import Beginning, Looking
 from atm.system.git.commits import CommitAuthor, commit_all, lost_tips
 from atm.system.git.joining import join
 from atm.system.git.merging import changed_paths
 from atm.system.git.plain_files import mend_modes
+from atm.system.git.repairing import KnownPlace
 from atm.system.git.running import Git
-from atm.system.git.snapshots import take
+from atm.system.git.snapshots import git_folder, take
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ BRIEF = 0.3
 """The same for one that only wants to look, and can look again later."""
 
 RECORD = "atm-worktree"
+KNOWN = ".known-"
+"""Before the names of our own records, one for each worktree. No team's name begins with a dot."""
 REPOSITORY_FILE = ".repository"
 SCRATCH = ".scratch-"
 """No team's name begins with a dot."""
@@ -91,6 +95,7 @@ class GitWorktrees:
         git = self._git_for(repository)
         with explained(path), self._locks.private(path, PATIENT):
             self._note_repository(repository)  # its folder is private; git makes those below, with the worktree
+            self._let_git_work(repository.key)
             there = self._there(repository.common, path, wanted)
             if there is not None:
                 return there
@@ -113,8 +118,8 @@ class GitWorktrees:
             work if isinstance(work, str) else work.commit if isinstance(work, Saved) else f"refs/heads/{work.branch}"
         )
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
-            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
-            checkouts.go_on(self._git(notes, worktree.path), commit, is_saved=is_saved)
+            worktree, notes = self._whole(worktree)
+            checkouts.go_on(self._git(notes, worktree.path, worktree.common), commit, is_saved=is_saved)
 
     def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:
         with explained(repository.common):
@@ -123,8 +128,8 @@ class GitWorktrees:
     def _git_for(self, repository: Repository) -> Git:
         return Git(repository.root, sleep=self._clock.sleep) if repository.root else self._git(repository.common)
 
-    def _git(self, git_dir: str, work_tree: str = "") -> Git:
-        return Git(git_dir=git_dir, work_tree=work_tree, sleep=self._clock.sleep)
+    def _git(self, git_dir: str, work_tree: str = "", common: str = "") -> Git:
+        return Git(git_dir=git_dir, work_tree=work_tree, common=common, sleep=self._clock.sleep)
 
     def _note_repository(self, repository: Repository) -> None:
         """Whose the worktrees in a folder are, also when nothing else says so any more."""
@@ -136,17 +141,17 @@ class GitWorktrees:
 
     def _there(self, common: str, path: str, branch: str) -> Worktree | None:
         """The worktree that is there already, if it is whole."""
-        notes = checkouts.folder_of_notes(common, path)
-        record = self._record(notes)
-        if record is None or not checkouts.is_whole(notes, path):
+        notes = self._notes_of(common, path)
+        record = self._known_or_noted(path, notes)
+        if record is None or not checkouts.is_whole(notes, path, common):
             return None
         return Worktree(path=path, branch=record.branch or branch, base=record.base, common=common)
 
     def _clear(self, former: Worktree, team: str, task: str) -> None:
         """What a killed process left, or what is not whole any more. Its branch stays: it may have commits."""
-        notes = checkouts.folder_of_notes(former.common, former.path)
+        notes = self._notes_of(former.common, former.path)
         if notes or os.path.lexists(former.path):
-            record = self._record(notes)
+            record = self._known_or_noted(former.path, notes)
             if record is not None:
                 former = Worktree(path=former.path, branch=record.branch, base=record.base, common=former.common)
             self._save(former, team, task, "its worktree was not whole", keeps_branch=True)
@@ -173,11 +178,20 @@ class GitWorktrees:
 
     def _fill(self, git: Git, repository: Repository, made: Worktree, what: str, ignored: Sequence[str]) -> None:
         checkouts.add(git, made.path, made.branch, made.base, reason=f"atm: {what}")
-        notes = checkouts.folder_of_notes(made.common, made.path)
-        checkouts.fill(notes, made.path, self._clock.sleep)
+        notes = git_folder(made.path)  # git wrote that a moment ago, and nobody has worked there
+        checkouts.fill(notes, made.path, made.common, self._clock.sleep)
         copies = copy_included(self._disk, git, repository.root, made.path)
-        record = WorktreeRecord(branch=made.branch, base=made.base, ignored=ignored, copies=copies)
+        record = WorktreeRecord(
+            branch=made.branch,
+            base=made.base,
+            ignored=ignored,
+            copies=copies,
+            path=made.path,
+            notes=notes,
+            common=made.common,
+        )
         write_new(self._disk, f"{notes}/{RECORD}", encode_record(record))
+        write_over(self._disk, self._own_record(made.path), encode_record(record))
 
     def _undo(self, made: Worktree) -> None:
         """Nobody has worked there."""
@@ -193,14 +207,12 @@ class GitWorktrees:
 
     def commit(self, worktree: Worktree, author: str, message: str) -> str:
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
-            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
-            git = self._git(notes, worktree.path)
-            head = git.commit_of("HEAD") if notes and os.path.isdir(worktree.path) else ""
-            if not head:
-                raise DiskError(f"{worktree.path} is no worktree any more", "make it again", worktree.path)
-            known = self._beginning(notes, head)
+            worktree, notes = self._whole(worktree)
+            git = self._git(notes, worktree.path, worktree.common)
+            who = CommitAuthor(author, f"{encode(author)}@atm.invalid")
+            head = git.commit_of("HEAD")
+            known = self._beginning(worktree.path, notes, head)
             with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-                who = CommitAuthor(author, f"{encode(author)}@atm.invalid")
                 return commit_all(Looking(git, scratch, known), worktree.branch, who, message or "work")
 
     def save(self, worktree: Worktree, team: str, task: str, why: str, *, branch: bool = False) -> Saved | None:
@@ -208,16 +220,21 @@ class GitWorktrees:
             return self._save(worktree, team, task, why, keeps_branch=not branch)
 
     def _save(self, worktree: Worktree, team: str, task: str, why: str, *, keeps_branch: bool) -> Saved | None:
+        is_ours = worktree.path.startswith(f"{self._layout.worktrees}/")
+        is_users_own = not is_ours and os.path.realpath(f"{worktree.path}/.git") == os.path.realpath(worktree.common)
+        worktree = self._as_known(worktree)
         common = self._git(worktree.common)
-        is_users_own = os.path.realpath(f"{worktree.path}/.git") == os.path.realpath(worktree.common)
-        notes = worktree.common if is_users_own else checkouts.folder_of_notes(worktree.common, worktree.path)
-        head = self._git(notes).commit_of("HEAD") if notes else ""
+        notes = worktree.common if is_users_own else self._usable_notes(worktree)
+        head = self._git(notes, common=worktree.common).commit_of("HEAD") if notes else ""
         head = head or common.commit_of(f"refs/heads/{worktree.branch}") or common.commit_of(worktree.base or "HEAD")
         with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-            is_usable = notes and self._git(notes).ask("rev-parse", "--git-dir")
-            git_dir = notes if is_usable else self._stand_in(scratch, worktree.common, head)
-            git = self._git(git_dir, worktree.path)
-            found = take(git, scratch, self._beginning(notes, head, is_users_own=is_users_own))
+            git_dir = notes or self._stand_in(scratch, worktree.common, head)
+            git = self._git(git_dir, worktree.path, "" if is_users_own else worktree.common)
+            known = self._beginning(worktree.path, notes, head, is_users_own=is_users_own)
+            place = self._place(worktree.path)
+            if place is not None and not repairing.has_sound_index(place):
+                known.index = ""  # it is made from the commit
+            found = take(git, scratch, known)
         tips = (
             [] if is_users_own else lost_tips(common, notes, worktree.branch, worktree.base, keeps_branch=keeps_branch)
         )
@@ -232,38 +249,41 @@ class GitWorktrees:
 
     def touched(self, worktree: Worktree) -> list[str]:
         with explained(worktree.path), self._locks.private(worktree.path, BRIEF):
-            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+            worktree = self._as_known(worktree)
+            notes = self._usable_notes(worktree)
             if not notes or not os.path.isdir(worktree.path):
                 return []
-            git = self._git(notes, worktree.path)
+            git = self._git(notes, worktree.path, worktree.common)
             with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-                dirty, untracked = Looking(git, scratch, self._beginning(notes, "")).changes()
+                dirty, untracked = Looking(git, scratch, self._beginning(worktree.path, notes, "")).changes()
             is_new = checkouts.stands_at(notes, worktree.common, worktree.base)
             committed = [] if is_new else changed_paths(git, worktree.base, "HEAD")
             return sorted({*committed, *dirty, *untracked})
 
     def now(self, worktree: Worktree) -> str:
         with explained(worktree.path), self._locks.private(worktree.path, BRIEF):
-            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
-            git = self._git(notes, worktree.path)
+            worktree = self._as_known(worktree)
+            notes = self._usable_notes(worktree)
+            git = self._git(notes, worktree.path, worktree.common)
             head = git.commit_of("HEAD") if notes and os.path.isdir(worktree.path) else ""
             if not head:
                 return ""
             with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
-                found = take(git, scratch, self._beginning(notes, head))
+                found = take(git, scratch, self._beginning(worktree.path, notes, head))
             return head if found.is_clean else salvage.commit_tree(git, found.tree, [head], "what is there now")
 
     def diff(self, worktree: Worktree) -> str:
         commit, git = self.now(worktree), self._git(worktree.common)
         return salvage.changes(git, git.commit_of(worktree.base) or commit, commit) if commit else ""
 
-    def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
+    def _beginning(self, path: str, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
         if is_users_own:
             return Beginning(head=head, index=f"{notes}/index")
-        record = self._record(notes)
+        record = self._known_or_noted(path, notes)
         if record is None:
             return Beginning(head=head, index=f"{notes}/index" if notes else "", is_half_made=bool(notes))
-        return Beginning(head=head, index=f"{notes}/index", passed_over=record.ignored, copies=record.copies)
+        index = f"{notes}/index" if notes else ""
+        return Beginning(head=head, index=index, passed_over=record.ignored, copies=record.copies)
 
     def _stand_in(self, scratch: str, common: str, head: str) -> str:
         """Notes of our own where git's are gone or of no use: without any, HEAD would be the user's."""
@@ -278,9 +298,12 @@ class GitWorktrees:
     def remove(self, worktree: Worktree, *, branch: bool) -> None:
         team, task = self._names_of(worktree.path)
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+            worktree = self._as_known(worktree)
             if not os.path.isdir(f"{worktree.common}/objects"):
                 self._give_up(worktree)
                 return
+            self._let_git_work(self._key_of(worktree.path))
+            self._clear_stale_locks(worktree.path)
             git = self._git(worktree.common)
             tip = git.commit_of(f"refs/heads/{worktree.branch}")
             goes = branch or tip == worktree.base  # nothing was done on it; its log may know more
@@ -292,6 +315,9 @@ class GitWorktrees:
     def discard(self, worktree: Worktree) -> None:
         self._names_of(worktree.path)
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+            worktree = self._as_known(worktree)
+            self._let_git_work(self._key_of(worktree.path))
+            self._clear_stale_locks(worktree.path)
             git = self._git(worktree.common)
             self._take_away(worktree)
             tip = git.commit_of(f"refs/heads/{worktree.branch}")
@@ -311,9 +337,10 @@ class GitWorktrees:
         if os.path.lexists(worktree.path):
             what = f"the repository of {worktree.path} is gone, so nothing in it can be saved"
             raise DiskError(what, "look at the folder, and delete it yourself", worktree.path)
+        remove_tree(self._disk, self._own_record(worktree.path))
 
     def _take_away(self, worktree: Worktree) -> None:
-        path, notes = worktree.path, checkouts.folder_of_notes(worktree.common, worktree.path)
+        path, notes = worktree.path, self._notes_of(worktree.common, worktree.path)
         if notes:
             checkouts.take_off_the_list(worktree.common, path, self._clock.sleep)
         try:
@@ -323,6 +350,7 @@ class GitWorktrees:
             remove_tree(self._disk, path)
         if notes:
             remove_tree(self._disk, notes)
+        remove_tree(self._disk, self._own_record(path))
         for folder in (os.path.dirname(path), f"{worktree.common}/worktrees"):
             try:
                 self._disk.remove_folder(folder)
@@ -359,8 +387,7 @@ class GitWorktrees:
                 yield path
 
     def _known(self, path: str, common: str, team: str) -> Worktree:
-        notes = checkouts.folder_of_notes(common, path) if common else ""
-        record = self._record(notes)
+        record = self._known_or_noted(path, self._notes_of(common, path) if common else "")
         if record is not None:
             return Worktree(path=path, branch=record.branch, base=record.base, common=common)
         task, agent = names_in(os.path.basename(path)) or ("", "")
@@ -377,6 +404,89 @@ class GitWorktrees:
             return decode_record(read_whole(self._disk, f"{notes}/{RECORD}")) if notes else None
         except OSError:
             return None
+
+    # What we know of one, whatever an agent has written there.
+
+    def _key_of(self, path: str) -> str:
+        return path.removeprefix(f"{self._layout.worktrees}/").partition("/")[0]
+
+    def _own_record(self, path: str) -> str:
+        return f"{self._layout.worktrees}/{self._key_of(path)}/{KNOWN}{_short(path)}"
+
+    def _known_record(self, path: str) -> WorktreeRecord | None:
+        """Ours; None for one that an earlier version of atm made, or that was never finished."""
+        if not path.startswith(f"{self._layout.worktrees}/"):
+            return None
+        try:
+            record = decode_record(read_whole(self._disk, self._own_record(path)))
+        except OSError:
+            return None
+        if record is None or record.path != path or not (record.notes and record.common):
+            return None
+        return record if os.path.dirname(record.notes) == f"{record.common}/worktrees" else None
+
+    def _known_or_noted(self, path: str, notes: str) -> WorktreeRecord | None:
+        return self._known_record(path) or self._record(notes)
+
+    def _as_known(self, worktree: Worktree) -> Worktree:
+        """The same with our own facts: those of a caller may come from a record that an agent has changed."""
+        known = self._known_record(worktree.path)
+        if known is None:
+            return worktree
+        return Worktree(path=worktree.path, branch=known.branch, base=known.base, common=known.common)
+
+    def _place(self, path: str) -> KnownPlace | None:
+        known = self._known_record(path)
+        if known is None:
+            return None
+        return KnownPlace(path=path, notes=known.notes, common=known.common, branch=known.branch, base=known.base)
+
+    def _notes_of(self, common: str, path: str) -> str:
+        """Git's folder of notes on it; empty if that is gone."""
+        known = self._known_record(path)
+        if known is None or known.common != common:
+            return checkouts.folder_of_notes(common, path)
+        return known.notes if repairing.is_folder(known.notes) else ""
+
+    def _whole(self, worktree: Worktree) -> tuple[Worktree, str]:
+        """Repaired for work that goes on. What another repository in the place of ours holds is saved before."""
+        worktree, place = self._as_known(worktree), self._place(worktree.path)
+        if not repairing.is_folder(worktree.path):
+            raise GitTrouble(f"the worktree {worktree.path} is gone", "its files cannot be had back", worktree.path)
+        if place is None:
+            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+            if not notes or not self._git(notes, common=worktree.common).commit_of("HEAD"):
+                raise GitTrouble(f"{worktree.path} is no worktree any more", "make it again", worktree.path)
+            return worktree, notes
+        if repairing.is_folder(f"{worktree.path}/.git"):
+            team, task = self._names_of(worktree.path)
+            self._save(worktree, team, task, "another repository was in its place", keeps_branch=True)
+            remove_tree(self._disk, f"{worktree.path}/.git")
+        repairing.repair(place, self._clock.sleep)
+        repairing.clear_stale_locks(place, self._clock.sleep)
+        return worktree, place.notes
+
+    def _usable_notes(self, worktree: Worktree) -> str:
+        """Those of git, repaired as far as git needs them; empty if they are gone, or git cannot use them."""
+        notes, place = self._notes_of(worktree.common, worktree.path), self._place(worktree.path)
+        if notes and place is not None:
+            repairing.repair_notes(place)
+            return notes
+        return notes if notes and self._git(notes, common=worktree.common).is_repository() else ""
+
+    def _clear_stale_locks(self, path: str) -> None:
+        place = self._place(path)
+        if place is not None:
+            repairing.clear_stale_locks(place, self._clock.sleep)
+
+    def _let_git_work(self, key: str) -> None:
+        """What an agent wrote into git's notes on one worktree can keep git from working on all of them."""
+        folder = f"{self._layout.worktrees}/{key}"
+        for name in self._disk.names(folder):
+            known = decode_record(read_whole(self._disk, f"{folder}/{name}")) if name.startswith(KNOWN) else None
+            place = self._place(known.path) if known is not None else None
+            if place is not None and self._own_record(place.path) == f"{folder}/{name}":
+                repairing.repair_what_stops_git(place)
 
     # What was saved.
 
@@ -395,5 +505,8 @@ class GitWorktrees:
 
     def _scratch_of(self, path: str) -> str:
         """A folder for one worktree. Beside the teams, in a folder that nobody removes meanwhile."""
-        key = path.removeprefix(f"{self._layout.worktrees}/").partition("/")[0]
-        return f"{self._layout.worktrees}/{key}/{SCRATCH}{hashlib.sha256(os.fsencode(path)).hexdigest()[:ID_LENGTH]}"
+        return f"{self._layout.worktrees}/{self._key_of(path)}/{SCRATCH}{_short(path)}"
+
+
+def _short(path: str) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:ID_LENGTH]

@@ -13,7 +13,7 @@ from atm.domain.crew.marks import NO_AGENT, VARIABLE
 from atm.domain.work_errors import DaemonTrouble
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.files.json_record import decode
-from atm.system.daemon.seat import Seat, find_running, is_free, take_seat
+from atm.system.daemon.seat import Seat, find_running, holds_seat, is_free, take_seat
 from atm.system.files.disk import make_private, open_private
 from atm.system.files.processes import began, process_is_alive
 from atm.system.machine import interruptions
@@ -218,20 +218,37 @@ def _last_words(layout: Layout) -> str:
 
 
 def stop(layout: Layout, seconds: float) -> str:
-    """End it: `stopped`, `not running`, or `killed` if it did not leave in time."""
+    """End it: `stopped`, `not running`, or `killed` if it did not leave in time. Raises DaemonTrouble."""
     running = find_running(layout)
     if running is None:
         return "not running"
     try:
-        os.kill(running.pid, signal.SIGTERM)
-        if _is_gone(running, seconds):
+        if not _signal(layout, running, signal.SIGTERM) or _is_gone(running, seconds):
             return "stopped"
-        os.kill(running.pid, signal.SIGKILL)
+        if not _signal(layout, running, signal.SIGKILL):
+            return "stopped"
     except ProcessLookupError:
         return "stopped"
     _is_gone(running, READY_SECONDS)
     _clear_seat(layout, READY_SECONDS)
     return "killed"
+
+
+def _signal(layout: Layout, running: RunningDaemon, number: int) -> bool:
+    """False if it is gone. Only to the process that was found, and only if it is proven to be the daemon."""
+    if not holds_seat(layout, running.pid):
+        if not running.is_alive:
+            return False
+        path = f"{layout.daemon}/pid.json"
+        raise DaemonTrouble(
+            f"{path} says that process {running.pid} is the daemon, but that process does not hold the daemon's lock",
+            "nothing was ended; remove that file, and end the daemon by its own number (`ps`)",
+            path,
+        )
+    if not running.is_alive:
+        return False
+    os.kill(running.pid, number)
+    return True
 
 
 def _clear_seat(layout: Layout, seconds: float) -> None:

@@ -16,7 +16,7 @@ from atm.domain.errors import WriteRefused
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.files.layout import mark_of
 from atm.system.files.disk import PRIVATE_FOLDER, make_private, open_private, try_lock
-from atm.system.files.processes import began
+from atm.system.files.processes import began, command_of
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
@@ -140,6 +140,28 @@ def find_running(layout: Layout) -> RunningDaemon | None:
     texts = {name: str(facts.get(name) or "") for name in ("began", "since", "socket", "version")}
     found = RunningDaemon(pid=pid, **texts)
     return found if found.is_alive and not is_free(layout) else None
+
+
+def holds_seat(layout: Layout, pid: int) -> bool:
+    """
+    Has that process the lock of the daemon open? Its number comes from a file, so this is proven before a signal.
+
+    Where the system does not show the files of a process, its command line has to be that of a daemon.
+    """
+    try:
+        lock = os.stat(f"{layout.daemon}/lock")
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return not os.path.isdir("/proc/self") and {"daemon", "run"} <= {*command_of(pid).split("\0")}
+    return any(_is_open_as(f"/proc/{pid}/fd/{name}", lock) for name in names)
+
+
+def _is_open_as(path: str, lock: os.stat_result) -> bool:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (lock.st_dev, lock.st_ino)
 
 
 def is_free(layout: Layout) -> bool:

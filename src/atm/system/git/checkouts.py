@@ -125,10 +125,12 @@ def worktrees_of(common: str) -> Iterator[tuple[str, str]]:
     for name in sorted(os.listdir(parent)) if os.path.isdir(parent) else []:
         notes = f"{parent}/{name}"
         try:
+            if not os.path.isfile(f"{notes}/gitdir"):
+                continue  # half made, or half gone
             with open(f"{notes}/gitdir", encoding="utf-8", errors="surrogateescape") as file:
                 pointer = file.read(8192).strip()
         except OSError:
-            continue  # half made, or half gone
+            continue
         if pointer:
             yield notes, os.path.normpath(os.path.join(notes, pointer)).removesuffix("/.git")
 
@@ -149,11 +151,11 @@ def _line(path: str) -> str:
         return ""
 
 
-def is_whole(notes: str, path: str) -> bool:
+def is_whole(notes: str, path: str, common: str) -> bool:
     """Do both sides know each other, and is there a commit?"""
     if os.path.islink(path) or not notes or git_folder(path) != os.path.realpath(notes):
         return False
-    return bool(Git(git_dir=notes, work_tree=path).commit_of("HEAD"))
+    return bool(Git(git_dir=notes, work_tree=path, common=common).commit_of("HEAD"))
 
 
 def add(place_git: Git, path: str, branch: str, base: str, *, reason: str) -> None:
@@ -171,9 +173,9 @@ def add(place_git: Git, path: str, branch: str, base: str, *, reason: str) -> No
         raise refusal(words, done, path)
 
 
-def fill(notes: str, path: str, sleep: Callable[[float], None]) -> None:
+def fill(notes: str, path: str, common: str, sleep: Callable[[float], None]) -> None:
     """The files of its commit. Only for one that is new and empty."""
-    git = Git(git_dir=notes, work_tree=path, sleep=sleep)
+    git = Git(git_dir=notes, work_tree=path, common=common, sleep=sleep)
     git.need("reset", "--hard", "--quiet", "--no-recurse-submodules", seconds=LONG)
 
 

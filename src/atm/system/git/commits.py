@@ -47,7 +47,7 @@ def commit_all(looking: Looking, branch: str, author: CommitAuthor, message: str
     if wanted:
         data = os.fsencode("".join(f"{path}\0" for path in wanted))
         looking.need("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=data)
-    merged = _ids_in(f"{git.git_dir}/MERGE_HEAD")
+    merged = ids_in(f"{git.git_dir}/MERGE_HEAD")
     tree = looking.need("write-tree").strip()
     if not merged and tree == git.ask("rev-parse", "--verify", "--quiet", f"{head}^{{tree}}"):
         return head
@@ -133,26 +133,28 @@ def _mentioned(common: Git, notes: str, branch: str, keeps_branch: bool) -> Iter
         yield from _logged(common, f"refs/heads/{branch}", f"{common.git_dir}/logs/refs/heads/{branch}")
     if not notes:
         return
-    own = Git(git_dir=notes, sleep=common.sleep)
+    own = Git(git_dir=notes, common=common.git_dir, sleep=common.sleep)
     yield from filter(None, [own.commit_of("HEAD")])
     yield from _logged(own, "HEAD", f"{notes}/logs/HEAD")
     yield from text_of(own.run("for-each-ref", "--format=%(objectname)", *PASSING_REFS).out).split()
     for name in os.listdir(notes):
         if (name.endswith("_HEAD") and name != "FETCH_HEAD") or name == "MERGE_AUTOSTASH":
-            yield from _ids_in(f"{notes}/{name}")
+            yield from ids_in(f"{notes}/{name}")
     for folder in HALF_REBASED:
         for name in ("orig-head", "autostash", "stopped-sha"):
-            yield from _ids_in(f"{notes}/{folder}/{name}")
+            yield from ids_in(f"{notes}/{folder}/{name}")
 
 
 def _logged(git: Git, ref: str, path: str) -> list[str]:
     """From the file, or from git where logs are no files."""
-    return _ids_in(path) or text_of(git.run("rev-list", "-g", "--ignore-missing", ref, "--").out).split()
+    return ids_in(path) or text_of(git.run("rev-list", "-g", "--ignore-missing", ref, "--").out).split()
 
 
-def _ids_in(path: str) -> list[str]:
-    """The newest first."""
+def ids_in(path: str) -> list[str]:
+    """The newest first. Of a regular file: a pipe would be waited for."""
     try:
+        if not os.path.isfile(path):
+            return []
         with open(path, encoding="utf-8", errors="replace") as file:
             found = ID.findall(file.read())
     except OSError:

@@ -91,7 +91,7 @@ class GitSetting:
 class Git:
     """Git for one repository, or for one working tree of it."""
 
-    __slots__ = ("_folder", "_more", "_settings", "_where", "git_dir", "sleep", "work_tree")
+    __slots__ = ("_folder", "_more", "_settings", "_where", "common", "git_dir", "sleep", "work_tree")
 
     def __init__(
         self,
@@ -99,12 +99,15 @@ class Git:
         *,
         git_dir: str = "",
         work_tree: str = "",
+        common: str = "",
         more: Mapping[str, str] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.git_dir = git_dir
         """Given, git does not look for it: what lies in the working tree cannot lead it elsewhere."""
         self.work_tree = work_tree
+        self.common = common
+        """The repository of a worktree. Given, git does not believe the file in which the worktree says so."""
         self._folder = folder or work_tree
         self._where = [f"--git-dir={git_dir}"] if git_dir else []
         self._where += [f"--work-tree={work_tree}"] if work_tree else []
@@ -115,7 +118,7 @@ class Git:
 
     def with_more(self, more: Mapping[str, str], work_tree: str = "") -> Git:
         """The same repository with settings of ours on top. Its own were read a moment ago, for the same work."""
-        made = Git(git_dir=self.git_dir, work_tree=work_tree, more=more, sleep=self.sleep)
+        made = Git(git_dir=self.git_dir, work_tree=work_tree, common=self.common, more=more, sleep=self.sleep)
         made._settings = self._settings
         return made
 
@@ -135,6 +138,10 @@ class Git:
 
     def is_on(self, key: str) -> bool:
         return self.setting(key).lower() in ("true", "yes", "on", "1")
+
+    def is_repository(self) -> bool:
+        """Can git use it at all? Nothing is read of its settings yet."""
+        return self._start(("rev-parse", "--git-dir"), b"", {}, QUICK).code == 0
 
     def run(
         self, *words: str, stdin: bytes = b"", facts: Mapping[str, str] | None = None, seconds: float = QUICK
@@ -169,9 +176,8 @@ class Git:
         return self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def _start(self, words: Iterable[str], stdin: bytes, facts: Mapping[str, str], seconds: float) -> GitOutput:
-        return start_git(
-            self._folder, *self._where, *words, seconds=seconds, stdin=stdin, facts={**facts, "LC_ALL": "C"}
-        )
+        told = {**facts, "LC_ALL": "C", **({"GIT_COMMON_DIR": self.common} if self.common else {})}
+        return start_git(self._folder, *self._where, *words, seconds=seconds, stdin=stdin, facts=told)
 
 
 def text_of(data: bytes) -> str:

@@ -80,7 +80,11 @@ class _Taking(Looking):
                 nested.append(f"{path}/")
         entries += [each for path in nested for each in self._nested(path.rstrip("/"))]
         own = f"{self.root}/.git"
-        if os.path.isdir(own) and os.path.realpath(own) != os.path.realpath(self.git.git_dir):
+        if (
+            os.path.isdir(own)
+            and not os.path.islink(own)
+            and os.path.realpath(own) != os.path.realpath(self.git.git_dir)
+        ):
             # somebody made another repository in the place of ours
             entries += entries_below(f"{self.root}/.git", ".git")
             untracked.append(".git/")
@@ -98,6 +102,8 @@ class _Taking(Looking):
         """
         copy = f"{self.scratch}/index"
         try:
+            if not os.path.isfile(self.known.index):
+                raise FileNotFoundError(self.known.index)
             with open(self.known.index, "rb") as file:
                 data, facts = file.read(), os.fstat(file.fileno())
         except OSError:
@@ -152,6 +158,8 @@ class _Taking(Looking):
         folder = git_folder(f"{self.root}/{path}")
         if not folder:
             return True  # not there, as in every new worktree
+        if not _lies_in(folder, (self.root, self.git.git_dir, self.git.common or self.git.git_dir)):
+            return False  # an agent wrote where it is: no git runs in a repository that is none of ours
         inner = Git(git_dir=folder, work_tree=f"{self.root}/{path}", sleep=self.git.sleep)
         try:
             status = inner.need("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
@@ -167,7 +175,7 @@ class _Taking(Looking):
     def _nested(self, path: str) -> Iterator[TreeEntry]:
         """A repository as plain files: what it does not ignore, and its git folder if that goes with the tree."""
         folder = f"{self.root}/{path}"
-        inner = Git(git_dir=self.git.git_dir, work_tree=folder, sleep=self.git.sleep)
+        inner = Git(git_dir=self.git.git_dir, work_tree=folder, common=self.git.common, sleep=self.git.sleep)
         facts = {"GIT_INDEX_FILE": f"{self.scratch}/none"}
         for name in names_in(inner.need("ls-files", "-o", "-z", "--exclude-standard", facts=facts, seconds=LONG)):
             if name.endswith("/"):

@@ -141,7 +141,7 @@ class GitMerging:
 
     def _there(self, place: Worktree) -> tuple[str, Git]:
         notes = checkouts.folder_of_notes(place.common, place.path)
-        return notes, Git(git_dir=notes, work_tree=place.path, sleep=self._clock.sleep)
+        return notes, Git(git_dir=notes, work_tree=place.path, common=place.common, sleep=self._clock.sleep)
 
     def _memory_folder(self, place: Worktree) -> str:
         key = place.path.removeprefix(f"{self._layout.worktrees}/").partition("/")[0]

@@ -37,13 +37,24 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 def kill_strays(mark: str) -> list[int]:
     """Kill whatever still runs with this mark in its environment; the numbers of these processes. Linux only."""
-    found = [pid for pid in _processes() if mark and pid != os.getpid() and _carries(pid, mark)]
-    for pid in found:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            continue
-    return found
+    return [pid for pid in _processes() if mark and pid not in (1, os.getpid()) and _kill_if_it_carries(pid, mark)]
+
+
+def _kill_if_it_carries(pid: int, mark: str) -> bool:
+    """By a handle that is taken before the environment is read: the number may be used again at any moment."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False  # gone
+    try:
+        if not _carries(pid, mark):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
 def _processes() -> list[int]:

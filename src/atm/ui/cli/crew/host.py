@@ -40,9 +40,12 @@ def main(words: list[str]) -> int:
     settings = config.load(layout, os.environ, os.getcwd(), {}, member)
     room = build_room(layout, settings)
     room.acting_pid = os.getpid()
-    record = build_agent_records(layout).read(team, member)
+    records = build_agent_records(layout)
+    record = records.read(team, member)
     if record is None or str(record.generation) != generation or record.mark != os.environ.get(VARIABLE):
         return 1  # another life has begun
+    if records.latch(team) is not None:
+        return 1  # the team was stopped while this host was being started; `atm stop` clears the record
     return _live(build_host(layout, settings, room, record))
 
 

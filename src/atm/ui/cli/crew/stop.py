@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
-from atm.services.crew.ending import stop
+from atm.services.runs.stopping import stop_with_runs
 from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
-from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
+from atm.ui.cli.crew.stopped import stopped_code, stopped_json, stopped_words
 from atm.ui.cli.crew.wishes import open_crew
 from atm.ui.cli.waiting import Spinner
+from atm.wiring.runs import build_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ COMMAND = Command(
     "stop",
     "emergency stop: every agent ends now, and that is proven",
     text=(
-        "Needs no daemon, and no team that can be read. Every process of an agent is looked for, those of its tools "
-        "too. Nothing is started again before a person does. Exit code 1: something is left, and named; 3: none ran."
+        "Needs no daemon, and no team that can be read. Every process of an agent is found by the mark in its "
+        "environment, those of its tools too. No other process is ended, whatever a file says: a run under way is "
+        "asked to end, and has a minute to write its report. Nothing is started again before a person does. Exit "
+        "code 1: something is left, and named; 3: none ran."
     ),
     options=(TEAM, Option("--all", help="of every team")),
     examples=("atm stop", "atm stop --all"),
@@ -36,16 +38,18 @@ def execute(args: Args, session: Session) -> int:
         check_roster(session.room, team, "stop a team")
     by = session.named(args)
     with Spinner(session, f"ending every process of {', '.join(teams) or 'all teams'}"):
-        done = stop(crew, teams, by)
-    left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]
-    words = [*map(ended_words, done.ended), *(f"✗ still there: {one.pid} {one_line(one.command)}" for one in done.left)]
+        done, runs = stop_with_runs(build_runs(session.layout), crew, teams, by, _known_teams(session))
     for trouble in done.troubles:
         session.warn(f"Warning: {trouble}")
-    session.tell(
-        {"action": "stop", "stopped": [ended_json(one) for one in done.ended], "left": left, "troubles": done.troubles},
-        "\n".join(words) or "no agent ran",
-    )
-    return 1 if done.left else 0 if done.ended else NOTHING
+    session.tell(stopped_json("stop", done, runs), stopped_words(done, runs))
+    return stopped_code(done, runs)
+
+
+def _known_teams(session: Session) -> list[str]:
+    try:
+        return session.room.rosters.teams()
+    except (AtmError, OSError):
+        return []
 
 
 def _team(args: Args, session: Session) -> str:

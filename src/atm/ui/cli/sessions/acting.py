@@ -7,7 +7,8 @@ from atm.domain.names import check_known_name
 from atm.domain.team.lifecycle import CONSOLIDATING
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line
-from atm.services.crew.ending import agents_of, down, stop
+from atm.services.crew.ending import agents_of, down
+from atm.services.runs.stopping import stop_with_runs
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.consolidating import Consolidating
 from atm.services.sessions.reassigning import reassign
@@ -15,9 +16,11 @@ from atm.services.team.lifecycle import walk
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.board.view import task_meant
-from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
+from atm.ui.cli.crew.ends import ended_json, ended_words
+from atm.ui.cli.crew.stopped import stopped_code, stopped_json, stopped_words
 from atm.ui.cli.sessions.desk import open_desk, team_named
 from atm.ui.cli.waiting import Spinner
+from atm.wiring.runs import build_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,19 +133,9 @@ def _abort(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
             raise
     by = session.named(args)
     with Spinner(session, f"ending every process of {team}"):
-        done = stop(desk.crew, [team], by)
-    left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]
-    session.tell(
-        {
-            "action": "session abort",
-            "team": team,
-            "stopped": [ended_json(one) for one in done.ended],
-            "left": left,
-            "troubles": done.troubles,
-        },
-        "\n".join([*map(ended_words, done.ended), *(f"✗ still there: {one['pid']}" for one in left)]) or "no agent ran",
-    )
-    return 1 if left else 0 if done.ended else NOTHING
+        done, runs = stop_with_runs(build_runs(session.layout), desk.crew, [team], by)
+    session.tell(stopped_json("session abort", done, runs, team=team), stopped_words(done, runs))
+    return stopped_code(done, runs)
 
 
 def _consolidate(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
