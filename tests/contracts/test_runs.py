@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,6 +86,34 @@ def test_a_team_has_one_loop(runs):
         with runs.hold("other"):
             assert runs.is_held("crew")
     assert not runs.is_held("crew")
+
+
+def test_a_hundred_readers_at_once_do_not_take_each_other_for_a_loop(runs):
+    with runs.hold("crew"):
+        pass
+    with ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(lambda _: runs.is_held("crew"), range(100))} == {False}
+    with runs.hold("crew"), ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(lambda _: runs.is_held("crew"), range(100))} == {True}
+
+
+def test_a_loop_that_was_killed_holds_nothing_and_whoever_looks_writes_nothing(layout, home):
+    files = RunFiles(RealDisk(layout.private_roots), build_locks(layout), layout)
+    script = (
+        "import os, signal\nfrom atm.wiring.files import find_layout\nfrom atm.wiring.runs import build_runs\n"
+        "with build_runs(find_layout(os.environ)).hold('crew'):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "ATM_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    note = Path(build_locks(layout).file_for(f"{layout.runs('crew')}/loop"))
+    before = note.read_bytes()
+    assert b'"pid"' in before
+    with ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(lambda _: files.is_held("crew"), range(100))} == {False}
+    assert note.read_bytes() == before
+    with files.hold("crew"):
+        assert files.is_held("crew")
 
 
 def test_a_copy_of_the_plan_is_changed_if_there_is_one(runs):

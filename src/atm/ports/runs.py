@@ -59,3 +59,19 @@ class Runs(Protocol):
     def folder(self, team: str, run: str) -> str: ...
 
     def remove(self, team: str, run: str) -> None: ...
+
+
+class LoopProcess(Protocol):
+    """A loop in a process of its own."""
+
+    pid: int
+    log: str
+    """Path of what it prints."""
+
+    def has_ended(self) -> bool: ...
+
+    def last_words(self) -> str:
+        """The end of what it printed."""
+
+    def leave(self) -> None:
+        """The caller ends before it, and does not wait for it."""

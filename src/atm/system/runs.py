@@ -1,24 +1,26 @@
-"""Runs on disk, a folder for each: implements `ports.runs.Runs`."""
+"""Runs on disk, a folder for each, and their loops as processes: implements `ports.runs`."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 
-from atm.domain.errors import FileBusy
+from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import is_safe_name
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import RunActive
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.runs.event_line import decode_events, encode_event
 from atm.formats.runs.order_file import decode_order, encode_order
+from atm.system.files.disk import open_private
 from atm.system.files.refusals import explained
 from atm.system.files.trees import remove_tree
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from atm.domain.plain import Record
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from atm.system.files.locking import Locks
 
 IMPATIENT = 0.3
+LAST_WORDS = 4000
+"""Bytes of what a loop in the background printed that its starter reads when it ends at once."""
 
 
 class RunHold:
@@ -68,11 +72,26 @@ class RunFiles:
         return RunHold(self._locks, f"{self._layout.runs(team)}/loop", team)
 
     def is_held(self, team: str) -> bool:
+        """
+        The note in the lock's file mostly says enough: no holder, or a dead one. Only where its process lives (or its
+        number was given to another one) the lock itself is tried, so that two readers do not see each other as a loop.
+        """
+        target = f"{self._layout.runs(team)}/loop"
+        path = self._locks.file_for(target)
         try:
-            with self._locks.private(f"{self._layout.runs(team)}/loop", 0.0):
+            if not read_whole(self._disk, path).strip():
                 return False
+        except OSError:
+            return False
+        if self._locks.owner_of(path) == "dead":
+            return False
+        lock = self._locks.private(target, 0.0)
+        try:
+            lock.acquire(self._locks.clock.monotonic())
         except FileBusy:
             return True
+        lock.release()
+        return False
 
     def names(self, team: str) -> list[str]:
         try:
@@ -193,3 +212,52 @@ class RunFiles:
         with explained(path):
             self._disk.make_folders(path.rpartition("/")[0], private=True)
             write_over(self._disk, path, data)
+
+
+class DetachedLoop:
+    """
+    Implements `ports.runs.LoopProcess`: `atm run --resume` in a session of its own, which outlives the terminal that it
+    was started from.
+    """
+
+    def __init__(self, environment: Mapping[str, str], order: RunOrder, log: str) -> None:
+        self.log = log
+        command = [sys.executable, "-P", "-m", "atm", "run", "--resume", order.run, "--team", order.team]
+        import subprocess  # only a run that is resumed in the background needs it
+
+        try:
+            if os.path.lexists(log):  # agents write to this folder too: what they put here is not opened
+                os.unlink(log)
+            output = open_private(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                process = subprocess.Popen(
+                    command,
+                    cwd=order.folder,
+                    env={**environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            finally:
+                os.close(output)
+        except OSError as error:
+            raise AtmError(f"run {order.run} could not be resumed: {error.strerror}", "check the folder", log) from None
+        self.pid = process.pid
+        self._process = process
+
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def last_words(self) -> str:
+        try:
+            with open(self.log, "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
+                return file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def leave(self) -> None:
+        """No complaint when this process ends before it."""
+        if self._process.returncode is None:
+            self._process.returncode = 0

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.domain.runs.limits import Limits
-    from atm.domain.runs.orders import RunRules
+    from atm.domain.runs.orders import RunOrder, RunRules
     from atm.formats.files.layout import Layout
     from atm.ports.merges import Merges
-    from atm.ports.runs import Runs
+    from atm.ports.runs import LoopProcess, Runs
     from atm.services.crew.crewroom import Crewroom
     from atm.services.merges.mergeroom import Mergeroom
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -43,6 +43,13 @@ def build_runroom(
     approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
     merges, worker = _mergeroom(layout, settings, crew), MergeProcess(environment)
     return Runroom(crew, build_runs(layout), approvals, merges, worker)
+
+
+def start_loop(layout: Layout, environment: Mapping[str, str], order: RunOrder) -> LoopProcess:
+    """Resume a run in a process of its own, which prints into the run's folder."""
+    from atm.system.runs import DetachedLoop
+
+    return DetachedLoop(environment, order, f"{layout.run(order.team, order.run)}/loop.log")
 
 
 def build_merges(layout: Layout) -> Merges:

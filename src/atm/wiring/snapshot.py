@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.snapshot.composing import Snapshots
+    from atm.services.snapshot.runs import RunsNow
 
 
 def build_snapshots(
@@ -21,7 +22,7 @@ def build_snapshots(
     from atm.services.snapshot.composing import Snapshots
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
-    from atm.wiring.runs import build_merges
+    from atm.wiring.runs import build_merges, build_runs
     from atm.wiring.sessions import build_sessionroom, find_caller
     from atm.wiring.worksync import build_syncroom
 
@@ -29,7 +30,23 @@ def build_snapshots(
     caller = find_caller(environment, os.getcwd())
     desk = build_sessionroom(layout, settings, crew, caller, environment)
     approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom).approvals
-    return Snapshots(desk, build_syncroom(layout, settings, boardroom), approvals, build_merges(layout))
+    return Snapshots(
+        desk, build_syncroom(layout, settings, boardroom), approvals, build_merges(layout), build_runs(layout)
+    )
+
+
+def build_runs_now(
+    layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
+) -> RunsNow:
+    """Of the snapshot, only how the last run of a team stands."""
+    from atm.services.snapshot.runs import RunsNow
+    from atm.wiring.approvals import build_approvalroom
+    from atm.wiring.crew import build_crewroom
+    from atm.wiring.runs import build_merges, build_runs
+
+    crew = build_crewroom(layout, settings, boardroom, environment)
+    approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom).approvals
+    return RunsNow(build_runs(layout), crew, build_merges(layout), approvals)
 
 
 def watched(layout: Layout, team: str) -> list[str]:

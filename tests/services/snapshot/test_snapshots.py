@@ -16,7 +16,7 @@ from atm.services.snapshot.composing import Snapshots
 from atm.services.snapshot.members import member_facts
 from atm.testing.approvals import MemoryApprovals
 from atm.testing.rooms import memory_syncroom
-from atm.testing.runs import MemoryMerges
+from atm.testing.runs import MemoryMerges, MemoryRuns
 
 
 @pytest.fixture
@@ -31,7 +31,11 @@ def stage() -> SessionStage:
 @pytest.fixture
 def snapshots(stage: SessionStage) -> Snapshots:
     return Snapshots(
-        stage.desk, memory_syncroom(stage.boardroom), MemoryApprovals(stage.boardroom.room.rosters), MemoryMerges()
+        stage.desk,
+        memory_syncroom(stage.boardroom),
+        MemoryApprovals(stage.boardroom.room.rosters),
+        MemoryMerges(),
+        MemoryRuns(),
     )
 
 

@@ -137,6 +137,8 @@ class RunMemory:
     seen_at: float = 0.0
     """Of the last event before this one."""
     outcome: str = ""
+    ended_because: str = ""
+    """Why its last loop ended, as the event says that ended or interrupted it."""
     seats: dict[str, SeatMemory] = field(default_factory=dict)
     tasks: dict[str, TaskMemory] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
@@ -155,6 +157,8 @@ class RunMemory:
     at_work: dict[str, float] = field(default_factory=dict)
     moved_at: float = 0.0
     """When something last happened that was not only waiting."""
+    waits_since: float = 0.0
+    """Since when nothing can continue without a person; 0 while something can."""
     naps: list[tuple[float, float]] = field(default_factory=list)
     """When the machine woke up, and how long it had slept."""
     resolved_at: float = 0.0
@@ -177,11 +181,14 @@ class RunMemory:
 
     def take(self, event: RunEvent) -> None:
         """One more."""
-        if event.kind == RESUMED and self.began_at:  # whoever looked after it was killed after its last event
-            self.lasted += self.awake(self.began_at, self.last_at)
+        if event.kind == RESUMED and self.began_at:  # its loop was killed: it was last seen then, or at its last event
+            last_seen = min(max(self.last_at, event.number("seen_at")), max(self.last_at, event.at))
+            self.lasted += self.awake(self.began_at, last_seen)
         self.seen_at, self.last_at = self.last_at, max(self.last_at, event.at)
         if event.kind not in (WAITS, NOTHING_CLAIMABLE, WARNED, REFUSED, NOT_STARTED, SLEPT):
             self.moved_at = max(self.moved_at, event.at)
+            self.waits_since = 0.0
+            self.told.discard(WAITS)
         step = _STEPS.get(event.kind)
         if step is not None:
             step(self, event)
@@ -203,7 +210,7 @@ def _started(memory: RunMemory, event: RunEvent) -> None:
         _begin_anew_after_refusals(memory)
     memory.run = memory.run or event.subject
     memory.started_at = memory.started_at or event.at
-    memory.began_at, memory.outcome = event.at, ""
+    memory.began_at, memory.outcome, memory.ended_because = event.at, "", ""
     memory.told -= {NOTHING_CLAIMABLE, WAITS, RESOLVED}
 
 
@@ -220,6 +227,7 @@ def _paused(memory: RunMemory, event: RunEvent) -> None:
     memory.lasted += memory.awake(memory.began_at, event.at) if memory.began_at else 0.0
     memory.began_at = 0.0
     memory.outcome = event.text("outcome") if event.kind == ENDED else ""
+    memory.ended_because = event.text("why")
 
 
 def _spawned(memory: RunMemory, event: RunEvent) -> None:
@@ -327,6 +335,8 @@ def _merge(memory: RunMemory, event: RunEvent) -> None:
 
 def _told(memory: RunMemory, event: RunEvent) -> None:
     memory.told.add(event.text("about") or event.kind)
+    if event.kind == WAITS:
+        memory.waits_since = event.at
     if event.kind == RESOLVED:
         memory.resolved_at, memory.leaders_letter = event.at, event.text("letter")
 

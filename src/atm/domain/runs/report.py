@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.merges.items import AT_TASK
+from atm.domain.runs.actions import STOPPED
 from atm.domain.runs.limits import Spent
+from atm.domain.runs.standing import resume_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,14 +125,16 @@ def report_facts(
     spent = total_spent(memory)
     done = [one for one in results if one.state == COMPLETED]
     minds = [seat.name for seat in order.everybody if not seat.is_script]
+    tasks = _by_state(results, [id for id, one in memory.merges.items() if one.get("needs_human")])
     return {
         "action": "run",
         "run": order.run,
         "team": order.team,
+        "resume": resume_command(order.team, order.run) if outcome == STOPPED or tasks["open"] else None,
         "goal": order.goal or None,
         "outcome": outcome,
         "why": why or None,
-        "tasks": _by_state(results, [id for id, one in memory.merges.items() if one.get("needs_human")]),
+        "tasks": tasks,
         "branches": [
             {
                 "task": one.id,

@@ -1,6 +1,9 @@
-"""How a run stands: its outcome, or whether a loop runs, was interrupted, or died."""
+"""How a run stands: its outcome, or whether a loop runs, waits for a person, was interrupted, or died."""
 
 from __future__ import annotations
+
+from atm.domain.runs.actions import STOPPED
+from atm.domain.untrusted_text import shell_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -8,6 +11,10 @@ if TYPE_CHECKING:
 
 RUNNING, PAUSED, DIED = "running", "paused", "died"
 """A loop looks after it; a person interrupted it, or it never began; its loop ended without a report."""
+HELD = "held"
+"""Nothing of it can continue without a person: its loop waits, or has given up waiting."""
+RESUMABLE = (DIED, PAUSED, STOPPED)
+"""States that `atm run --resume` alone ends. A held run may need another answer first."""
 
 
 def run_state(memory: RunMemory, *, is_held: bool) -> str:
@@ -20,3 +27,23 @@ def run_state(memory: RunMemory, *, is_held: bool) -> str:
     if is_held:
         return RUNNING
     return DIED if memory.began_at else PAUSED
+
+
+def standing_of(memory: RunMemory, *, is_held: bool, is_open: bool) -> str:
+    """
+    How the last run of a team stands, for a person who looks at the team. Empty if it is over.
+
+    `is_open`: is a task of it still to be done, or in a conflict that only a person resolves?
+    """
+    state = run_state(memory, is_held=is_held)
+    if state == RUNNING:
+        return HELD if memory.waits_since else RUNNING
+    if state in (DIED, PAUSED):
+        return state
+    if not is_open:
+        return ""
+    return STOPPED if state == STOPPED else HELD
+
+
+def resume_command(team: str, run: str) -> str:
+    return f"atm run --resume {shell_words(run)} --team {shell_words(team)}"

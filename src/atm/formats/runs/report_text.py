@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 IN_WORDS = {
-    "success": "everything was completed",
+    "success": "everything that was wanted was completed",
     "partial": "a part of it was completed, or could be merged",
     "failed": "nothing was completed",
     "stopped": "it was stopped",
@@ -30,6 +30,12 @@ def _head(facts: Mapping[str, Plain]) -> str:
     if facts.get("goal"):
         lines += [f"> {_cell(facts['goal'])}", ""]
     lines.append(f"{IN_WORDS.get(outcome, outcome).capitalize()}{why}, in {seconds_in_words(facts.get('seconds'))}.")
+    tasks = facts.get("tasks")
+    cancelled = _values(tasks, "cancelled") if isinstance(tasks, dict) else []
+    if cancelled:
+        lines += ["", f"Cancelled: {', '.join(f'#{_cell(id)}' for id in cancelled)}."]
+    if facts.get("resume"):
+        lines += ["", f"Resume it: `{one_line(str(facts['resume']))}`."]
     return "\n".join([*lines, ""])
 
 

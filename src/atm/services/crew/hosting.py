@@ -19,7 +19,7 @@ from atm.domain.team.agent_processes import owner_in
 from atm.domain.work_errors import NoSuchTask
 from atm.services.crew.crewroom import Fenced, change
 from atm.services.crew.ending import answer_to_asker
-from atm.services.crew.reaping import end_processes
+from atm.services.crew.reaping import end_processes, is_of
 from atm.services.delivery.idle_notices import goes_idle
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
@@ -271,7 +271,5 @@ def end_commands(host: Host) -> None:
 
     A command may have left its process group, and even its session; this host adopts what loses its parent.
     """
-    crew = host.crew
-    _, left = end_processes(crew, [host.record.mark], [(crew.pid, crew.processes.began(crew.pid))])
-    for process in left:
+    for process in end_processes(host.crew, is_of(host.record)).left:
         host.machine.log(f"process {process.pid} could not be ended: {process.command[:60]}")

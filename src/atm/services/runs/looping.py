@@ -23,7 +23,7 @@ from atm.services.runs.looking import RunLooking, agent_view
 from atm.services.runs.mail import LeadsMail
 from atm.services.runs.performing import Performing
 from atm.services.runs.reporting import write_report
-from atm.services.runs.starting import end_agents_of_other_runs, enroll
+from atm.services.runs.starting import SOURCE, end_agents_of_other_runs, enroll, last_seen
 from atm.services.runs.ticking import tick_plans
 from atm.services.team.lifecycle import standing, walk
 from atm.services.team.presence import beat
@@ -46,7 +46,6 @@ RELEASE_EVERY = 30.0
 LONGEST_GAP = 20.0
 """Seconds by which the two clocks of a machine that is awake may part between two ticks."""
 MOST_IN_VAIN = 60
-SOURCE = "atm run"
 NAP = 0.05
 PATIENT, IMPATIENT = 30.0, 5.0
 """Seconds that agents get to end: when the work is done, and when somebody wants it to end."""
@@ -76,6 +75,8 @@ class RunLoop:
         """Begin, or go on after whatever happened to the one before."""
         desk, team = self.desk, self.order.team
         is_new = not self.memory.started_at
+        is_after_kill = bool(self.memory.began_at)
+        seen_at = last_seen(desk.crew.room, team, self.order.lead, self.memory) if is_after_kill else None
         former = end_agents_of_other_runs(desk, self.order)
         reconcile(desk.crew, team)
         enroll(desk, self.order)
@@ -84,7 +85,8 @@ class RunLoop:
             walk(desk.crew.room, team, lifecycle.ACTIVE, self.order.lead)
         self._beat()
         now = desk.clock.now()
-        events = [RunEvent(kinds.STARTED if is_new else kinds.RESUMED, self.order.run, now, team=team)]
+        kind = kinds.STARTED if is_new else kinds.RESUMED
+        events = [RunEvent(kind, self.order.run, now, team=team, seen_at=seen_at)]
         if former:
             text = f"ended {', '.join(former)} of an earlier run; their work is saved: atm salvage list"
             events.append(RunEvent(kinds.CLEARED, self.order.run, now, text=text, agents=[*former]))

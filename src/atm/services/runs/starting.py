@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from atm.domain.runs.orders import RunOrder
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.runs import Runs
+    from atm.services.roster.teamroom import Teamroom
     from atm.services.runs.runroom import Runroom
+
+
+SOURCE = "atm run"
+"""Of the heartbeats that a loop leaves for its team's lead."""
 
 
 def new_run_id(clock: Clock, chance: Chance) -> str:
@@ -124,6 +129,13 @@ def memory_of(runs: Runs, team: str, run: str) -> RunMemory:
     for event in runs.events(team, run):
         memory.take(event)
     return memory
+
+
+def last_seen(room: Teamroom, team: str, lead: str, memory: RunMemory) -> float:
+    """When its loop was last heard of: at its last event, or at the last heartbeat that it left for the lead."""
+    beat = room.presence.last(team, lead)
+    is_of_loop = beat is not None and beat.source == SOURCE and beat.at >= memory.began_at
+    return max(memory.last_at, beat.at) if beat is not None and is_of_loop else memory.last_at
 
 
 def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Plain]:

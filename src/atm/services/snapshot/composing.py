@@ -21,6 +21,7 @@ from atm.services.sessions.overview import lead_state_of
 from atm.services.snapshot.members import facts_of_all, progress_fields
 from atm.services.snapshot.merges import merge_fields
 from atm.services.snapshot.questions import asked_in
+from atm.services.snapshot.runs import KeptRun, RunsNow
 from atm.services.snapshot.stalls import stalled_in
 from atm.services.snapshot.tasks import task_counts, task_fields
 from atm.services.team.leading import lead_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.ports.approvals import Approvals
     from atm.ports.merges import Merges
+    from atm.ports.runs import Runs
     from atm.services.mail.overview import InboxProblem
     from atm.services.sessions.sessionroom import SessionRoom
     from atm.services.snapshot.questions import Kept
@@ -65,6 +67,7 @@ class _KeptTeam:
     asked: list[Approval] = field(default_factory=list)
     asked_version: object = None
     questions: Kept = field(default_factory=dict)
+    run: KeptRun = field(default_factory=KeptRun)
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
     version: int = 0
@@ -73,8 +76,9 @@ class _KeptTeam:
 class Snapshots:
     """Composes snapshots of teams, and remembers what they were made of."""
 
-    def __init__(self, desk: SessionRoom, syncroom: SyncRoom, approvals: Approvals, merges: Merges) -> None:
+    def __init__(self, desk: SessionRoom, syncroom: SyncRoom, approvals: Approvals, merges: Merges, runs: Runs) -> None:
         self._desk = desk
+        self._runs = RunsNow(runs, desk.crew, merges, approvals)
         self._merges = merges
         self._approvals = approvals
         self._syncroom = syncroom
@@ -115,6 +119,7 @@ class Snapshots:
             "status": stands.status,
             "status_source": stands.source,
             "status_since": stands.since or None,
+            "runs": self._last_run(team, board, kept, troubles),
             "members": self._members(team, kept, mail, board, troubles),
             **tasks,
             "asked": _tried(lambda: self._questions(team.name, board, kept), troubles, "questions") or [],
@@ -125,6 +130,13 @@ class Snapshots:
             "spool": self._spool(team),
             "troubles": troubles,
         }
+
+    def _last_run(self, team: Team, board: Board | None, kept: _KeptTeam, troubles: list[Plain]) -> list[Plain]:
+        try:
+            return _tried(lambda: self._runs.of(team, board, kept.run), troubles, "runs") or []
+        except OSError as error:
+            troubles.append(f"runs: {error}")
+            return []
 
     def _asked(self, team: Team, board: Board | None, kept: _KeptTeam) -> list[Plain]:
         """Requests whose asker needs an answer, as they are asked; nothing is closed by looking."""

@@ -11,6 +11,7 @@ from atm.ui.cli.catalog import as_command, load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TextIO
 
     from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args, Command
@@ -70,6 +71,8 @@ def main(words: list[str], *, is_program: bool = False) -> int:
     except AtmError as error:
         return _say(error, as_json)
     except KeyboardInterrupt as error:
+        if is_program:
+            end_echoed_line(sys.stderr)
         return BY_SIGNAL + (error.args[0] if error.args else INTERRUPT)
     except BrokenPipeError:
         return ERROR
@@ -77,6 +80,16 @@ def main(words: list[str], *, is_program: bool = False) -> int:
         if os.environ.get("ATM_DEBUG"):
             raise
         return _say(_unexpected(error), as_json)
+
+
+def end_echoed_line(stream: TextIO) -> None:
+    """A terminal draws `^C` where its cursor is. What comes next, the prompt of the shell too, begins on a new line."""
+    try:
+        if stream.isatty():
+            stream.write("\n")
+            stream.flush()
+    except (OSError, ValueError):
+        return  # the terminal is gone
 
 
 def make_output_safe() -> None:

@@ -121,8 +121,12 @@ def _inbox(id: str, _: TeamSeen) -> list[KeyOffer]:
     return [KeyOffer("R", "read it", ("read", "--as", id)), KeyOffer("enter", "open", opens=MAIL)]
 
 
-def _run(id: str, _: TeamSeen) -> list[KeyOffer]:
-    return [KeyOffer("enter", "open", ("runs", "show", id), opens=RUNS)]
+def _run(id: str, seen: TeamSeen) -> list[KeyOffer]:
+    opened = KeyOffer("enter", "open", ("runs", "show", id), opens=RUNS)
+    found = seen.run(id)
+    if found is None or not found.resumable:
+        return [opened]
+    return [KeyOffer("r", "resume", ("run", "--resume", id, "--detach"), is_twice=True), opened]
 
 
 def _session(id: str, _: TeamSeen) -> list[KeyOffer]:

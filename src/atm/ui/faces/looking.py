@@ -1,4 +1,4 @@
-"""When to look again: at once when a file of a team changes, else now and then."""
+"""When to look again: at once when a file of a team changes or its run dies, else now and then."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 5.0
 """Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
+PULSE_EVERY = 1.0
+"""Seconds between two checks of whether a loop still holds the team's run: a killed one changes no file."""
 SLICE = 0.25
 """Seconds after which whoever leaves is noticed."""
 
@@ -19,11 +21,17 @@ SLICE = 0.25
 def looks(layout: Layout, team: str, go_on: Callable[[], bool]) -> Iterator[None]:
     """For whoever looks each time. What changes during a look is looked at next."""
     from atm.wiring.events import build_watch
+    from atm.wiring.runs import build_runs
     from atm.wiring.snapshot import watched
 
+    runs = build_runs(layout)
     while go_on():
         with build_watch(watched(layout, team)) as changes:
+            was_held, checked_at = bool(team) and runs.is_held(team), monotonic()
             yield
             end = monotonic() + LOOK_EVERY
             while go_on() and monotonic() < end and not changes.wait(SLICE):
-                continue
+                if team and monotonic() - checked_at > PULSE_EVERY:
+                    checked_at = monotonic()
+                    if runs.is_held(team) != was_held:
+                        break

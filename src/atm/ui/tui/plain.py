@@ -134,4 +134,5 @@ def sentence(row: AttentionRow, seen: TeamSeen) -> str:
         right = right.replace(short, spoken) if right.endswith(short) or short == " h " else right
     end = f" {one_line(right[:1].upper() + right[1:])}." if right else ""
     said = one_line(row.text)
-    return f"{row.word.capitalize()}.{who} {said}{'' if said.endswith(('.', '?', '!')) else '.'}{end}"
+    what = f" {one_line(row.next[:1].upper() + row.next[1:])}" if row.next else ""
+    return f"{row.word.capitalize()}.{who} {said}{'' if said.endswith(('.', '?', '!')) else '.'}{end}{what}"

@@ -309,6 +309,12 @@ def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
     return said
 
 
+_NOT_COMPLETED = (
+    *(("failed", "failed"), ("unreachable", "unreachable"), ("cancelled", "cancelled")),
+    ("needs_human", "need a person"),
+)
+
+
 def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     """The report in a few lines."""
     tasks = facts["tasks"] if isinstance(facts["tasks"], dict) else {}
@@ -319,8 +325,9 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     colour = {"success": GREEN, "failed": RED}.get(outcome, YELLOW)
     why = f" ({one_line(str(facts['why']))})" if facts.get("why") else ""
     took = seconds_in_words(facts["seconds"])
-    lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {counted(total, 'task')} in {took}"]
-    for key, word in (("failed", "failed"), ("unreachable", "unreachable"), ("needs_human", "need a person")):
+    less = f", {counts['cancelled']} cancelled," if counts["cancelled"] else ""
+    lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {counted(total, 'task')}{less} in {took}"]
+    for key, word in _NOT_COMPLETED:
         found = tasks.get(key)
         if isinstance(found, list) and found:
             lines.append(f"  {word}: {', '.join(f'#{one_line(str(id))}' for id in found)}")
@@ -339,7 +346,8 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     if branches and not isinstance(into, dict):
         more = f" and {len(branches) - 3} more" if len(branches) > 3 else ""
         lines.append(f"  branches: {', '.join(map(one_line, branches[:3]))}{more}")
-    return [*lines, f"  report: {one_line(str(facts['report']))}"]
+    lines.append(f"  report: {one_line(str(facts['report']))}")
+    return [*lines, f"  resume it: {one_line(str(facts['resume']))}"] if facts.get("resume") else lines
 
 
 def _dicts(value: Plain) -> list[dict[str, Plain]]:

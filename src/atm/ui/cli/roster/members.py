@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import shell_words
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
 from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.tables import table
@@ -28,16 +29,18 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     team = team_meant(args, session)
-    room = session.room
+    room, runs = session.room, last_runs_of(session, team)
     if session.as_json:
         session.print_json(
             {
                 "action": "members",
                 "team": team.name,
                 "members": [member_json(session, team, m) for m in team.members],
+                "runs": runs,
             }
         )
         return 0
+    show_last_run(session, runs)
     rows = [
         [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", *state_words(activity(room, team, m))]
         for m in team.members

@@ -13,6 +13,7 @@ from atm.services.snapshot.tasks import task_counts
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
+from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
 from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.roster.members import state_words
@@ -41,8 +42,8 @@ COMMAND = Command(
 )
 
 CLEAR = "\x1b[H\x1b[2J"
-LOOK_EVERY = 5.0
-"""Seconds: ages grow, and who falls silent changes no file."""
+LOOK_EVERY = 3.0
+"""Seconds: ages grow, and who falls silent, or a run that dies, changes no file."""
 
 
 def execute(args: Args, session: Session) -> int:
@@ -79,10 +80,12 @@ def _look(args: Args, session: Session) -> int:
     from atm.wiring.board import build_tasks
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
-    tasks = task_counts(build_tasks(session.layout).board(team.name))
+    board = build_tasks(session.layout).board(team.name)
+    tasks, runs = task_counts(board), last_runs_of(session, team, board)
     if session.as_json:
-        session.print_json(_as_json(session, team, mail, tasks))
+        session.print_json({**_as_json(session, team, mail, tasks), "runs": runs})
     else:
+        show_last_run(session, runs)
         _show(session, team, mail, tasks)
     return 0
 

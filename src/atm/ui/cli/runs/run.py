@@ -8,6 +8,7 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
+from atm.ui.cli.runs.detaching import resume_in_background
 from atm.ui.cli.runs.former import died_before, resumed_instead
 from atm.ui.cli.runs.prepared import ask_for_plan, needs_plan, prepare
 from atm.ui.cli.runs.seating import seat
@@ -63,6 +64,7 @@ COMMAND = Command(
         Option("--dry-run", help="show what would be done, and change nothing"),
         Option("--yes", "-y", help="do not ask; a person's yes to the plan and its commands"),
         Option("--resume", value="RUN", optional=LATEST, help="go on with a run (default: the newest)"),
+        Option("--detach", help="with --resume: in the background; `atm top` shows it, `atm stop` ends it"),
         Option("--fresh", help="if the last run died: end its agents, save their work, and begin this run instead"),
         TEAM,
     ),
@@ -78,7 +80,11 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     if args.text("resume") is not None:
         desk, found = find_resumed(args, session, _run_meant(args))
+        if args.flag("detach"):
+            return resume_in_background(args, session, desk, found)
         return _resume(args, session, desk, found)
+    if args.flag("detach"):
+        raise UsageError("--detach resumes a run", "a new plan wants your yes at a terminal: leave --detach out")
     prepared = prepare(args, session)
     seat(args, session, prepared)
     is_fresh = args.flag("fresh") or prepared.is_new_team

@@ -6,10 +6,11 @@ import shutil
 import sys
 
 from atm.domain.runs.actions import PARTIAL, STOPPED, SUCCESS
+from atm.domain.runs.standing import resume_command
 from atm.domain.untrusted_text import many_lines
 from atm.formats.runs.event_line import event_fields
 from atm.services.runs.looping import RunLoop
-from atm.ui.cli.main import BY_SIGNAL
+from atm.ui.cli.main import BY_SIGNAL, end_echoed_line
 from atm.ui.cli.render import Style
 from atm.ui.cli.runs.waiting import wait_for
 from atm.ui.cli.session import LAST_WORDS
@@ -40,9 +41,14 @@ def watch(session: Session, args: Args, desk: Runroom, order: RunOrder) -> int:
         _drive(loop, seen, RunNews(session.layout, order.team, order.lead))
     except KeyboardInterrupt as error:
         interruptions.forget()
-        seen.say("interrupted: the agents end, their work is saved …")
-        with Spinner(session, f"waiting for the agents of {order.team} to end"):
-            last = loop.pause("somebody interrupted it")
+        seen.say("interrupted: the agents end, their work is saved …", after_echo=True)
+        try:
+            with Spinner(session, f"waiting for the agents of {order.team} to end"):
+                last = loop.pause("a person interrupted it")
+        except KeyboardInterrupt:
+            resume = resume_command(order.team, order.run)
+            seen.say(f"interrupted again: some agents may still run; resume it: {resume}", after_echo=True)
+            raise
         seen.show(last)
         seen.end()
         return BY_SIGNAL + (error.args[0] if error.args else 2)
@@ -135,10 +141,15 @@ class _Seen:
             except (OSError, ValueError):
                 return  # nobody looks any more
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, *, after_echo: bool = False) -> None:
+        """`after_echo`: the terminal has just drawn `^C` where the cursor is, and the text begins below it."""
         if not self._session.as_json:
+            was_drawn = bool(self._drawn)
             self.clear()
+            if after_echo and not was_drawn:  # else the echo went with the picture
+                end_echoed_line(sys.stdout)
             self._session.print(many_lines(text))
+            self._session.flush()
 
     def end(self) -> None:
         self.clear()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 
 from atm.domain.errors import AtmError, NoSuchTeam
+from atm.domain.runs.standing import DIED
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.overview import WHAT_IT_IS
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, strip
+from atm.ui.views.team.last_run import run_lines
 from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, step_lines
 from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, PROVEN, REST, YOU, sign
 
@@ -115,15 +117,27 @@ class HomePage:
             self.say(f"team {one_line(name)} cannot be read: {one_line(str(error))}")
             self.say(f"  fix: {one_line(error.remedy)}" if error.remedy else "")
             return
-        rows = attention(seen, session.room.clock.now())
+        now = session.room.clock.now()
+        rows = [row for row in attention(seen, now) if row.target[0] != "run"]
+        told = self._last_run(seen, now)
         self._head(seen)
         self._members(seen, rows)
-        self._rows("waits for you", [row for row in rows if row.group == NEEDS], "nothing waits for you")
+        self._rows(
+            "waits for you", [row for row in rows if row.group == NEEDS], "" if told else "nothing waits for you"
+        )
         self._rows("goes wrong", [row for row in rows if row.group == PROBLEMS], "")
         self._board(seen)
         self.steps(next_steps(seen, self.me, self.programs()))
         if others:
             self.say(f"  other teams here, with --team: {one_line(', '.join(others[:6]))}", DIM)
+
+    def _last_run(self, seen: TeamSeen, now: float) -> list[str]:
+        """First of all. The command is never cut: the reader wants to type it."""
+        told = run_lines(seen.runs, now)
+        for at, line in enumerate(told):
+            codes = (BOLD, RED if seen.runs[0].state == DIED else YELLOW) if at % 2 == 0 else ()
+            self.session.print(self.style(line, *codes), is_folded=at % 2 == 0)
+        return told
 
     def _head(self, seen: TeamSeen) -> None:
         who = seen.member(self.me)

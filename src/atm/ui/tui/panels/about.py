@@ -7,6 +7,7 @@ from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.fitting import cut
+from atm.ui.views.team.last_run import run_lines
 from atm.ui.views.team.signs import YOU, sign, vendor
 from atm.ui.views.team.spans import left, on_task, since, span
 
@@ -37,6 +38,10 @@ def about(model: Model, target: Target | None, columns: int) -> list[Line]:
         task = model.seen.task(id)
         told = [*_question(model.seen, id, columns), *_rest_of(model, task, columns)] if task is not None else []
         return [*of_task(model.seen, task), *told] if task is not None else []
+    if kind == "run":
+        found_run = model.seen.run(id)
+        lines = run_lines([found_run], model.now) if found_run is not None else []
+        return [[text(row)] for line in lines for row in wrapped(line, columns, " ")]
     if kind == "merge":
         item = next((one for one in model.seen.merges.open if one.task == id), None) if model.seen.merges else None
         said = f"#{id} {item.status}: {item.reason}" if item is not None else f"#{id}"

@@ -6,9 +6,10 @@ Pure: from a snapshot and the time to rows. A row says who, about which task, wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atm.domain.plain import counted
+from atm.ui.views.team.last_run import WORDS, about_run, needs_person, next_words
 from atm.ui.views.team.signs import vendor
 from atm.ui.views.team.spans import left, on_task, since, span
 
@@ -44,6 +45,8 @@ class AttentionRow:
     """Age, or time left, with its source."""
     age: float | None = None
     """Seconds that it waits, as far as they are known."""
+    next: str = ""
+    """What to type about it, where the row itself says so."""
 
 
 def attention(seen: TeamSeen, now: float) -> list[AttentionRow]:
@@ -56,6 +59,7 @@ def attention(seen: TeamSeen, now: float) -> list[AttentionRow]:
 
 def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
     """What nobody but a person can settle; and what is the lead's, while it is not there."""
+    yield from _last_run(seen, now)
     lead = seen.member(seen.lead.member)
     is_led = lead is not None and lead.liveness == "online" and not lead.is_human
     for asked in seen.approvals:
@@ -75,6 +79,15 @@ def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
         if person.is_human and person.mail.unread:
             text = f"{person.mail.unread} unread for {person.name}"
             yield _row(seen, NEEDS, "mail", ("inbox", person.name), person.name, "", text, "")
+
+
+def _last_run(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
+    """First of all: without it nothing else of the team gets on."""
+    for one in seen.runs:
+        if needs_person(one):
+            age = since(one.since, now)
+            row = _row(seen, NEEDS, WORDS[one.state], ("run", one.run), "", "", about_run(one), span(age), age)
+            yield replace(row, next=next_words(one))
 
 
 def _asked(seen: TeamSeen, one: AskedSeen, now: float) -> AttentionRow:

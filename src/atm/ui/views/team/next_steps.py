@@ -12,6 +12,7 @@ from atm.domain.names import as_new_name
 from atm.domain.untrusted_text import one_line, shell_word, shell_words
 from atm.ui.views.style import width_of
 from atm.ui.views.team.attention import GONE
+from atm.ui.views.team.last_run import WORDS, needs_person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def next_steps(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[NextSte
 
 
 def _waiting(seen: TeamSeen, me: str) -> list[NextStep]:
-    found = []
+    found = [NextStep(run.resume, f"the {WORDS[run.state]}") for run in seen.runs if needs_person(run) and run.resume]
     for asked in seen.approvals[:1]:
         found.append(NextStep(f"atm approvals show {shell_words(asked.id[:8])}", f"{one_line(asked.requester)} asks"))
     for one in seen.asked[:1]:

@@ -231,6 +231,25 @@ class SpoolSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class RunSeen:
+    """The last run of the team, while it is not over."""
+
+    run: str
+    state: str = "unknown"
+    since: str | None = None
+    resume: str | None = None
+    """The command that a person types next."""
+    resumable: bool = False
+    """Is that command the one that resumes the run?"""
+    goal: str | None = None
+    why: str | None = None
+    done: int = 0
+    tasks: int = 0
+    alive: list[str] = field(default_factory=list)
+    """Agents of a died run that still run."""
+
+
+@dataclass(frozen=True, slots=True)
 class TeamSeen:
     """A team at one moment."""
 
@@ -241,6 +260,7 @@ class TeamSeen:
     status: str = "unknown"
     status_since: str | None = None
     lead: LeadSeen = LeadSeen()
+    runs: list[RunSeen] = field(default_factory=list)
     members: list[MemberSeen] = field(default_factory=list)
     tasks: list[TaskSeen] = field(default_factory=list)
     approvals: list[ApprovalSeen] = field(default_factory=list)
@@ -253,6 +273,9 @@ class TeamSeen:
 
     def task(self, id: str) -> TaskSeen | None:
         return next((one for one in self.tasks if one.id == id), None)
+
+    def run(self, id: str) -> RunSeen | None:
+        return next((one for one in self.runs if one.run == id), None)
 
     def member(self, name: str) -> MemberSeen | None:
         return next((one for one in self.members if one.name.casefold() == name.casefold()), None)

@@ -23,8 +23,12 @@ class Sign:
 
 SIGNS = {
     **dict.fromkeys(("command", "question", "mail", "merge", "late"), Sign("◆", "*", YOU)),
+    **dict.fromkeys(("run paused", "run held", "run stopped"), Sign("◆", "*", YOU)),
+    "run died": Sign("▲", "!", BROKEN),
     **dict.fromkeys(("plan", "planning"), Sign("✎", "*", YOU)),
-    **dict.fromkeys(("stalled", "gone", "crashed", "given up", "trouble", "unreadable"), Sign("▲", "!", BROKEN)),
+    **dict.fromkeys(
+        ("stalled", "gone", "crashed", "died", "given up", "trouble", "unreadable"), Sign("▲", "!", BROKEN)
+    ),
     **dict.fromkeys(("conflict", "collides"), Sign("≠", "!", BROKEN)),
     **dict.fromkeys(("failed", "unreachable", "denied", "expired"), Sign("✗", "x", BROKEN)),
     **dict.fromkeys(("working", "in_progress", "merging", "resolved", "starting"), Sign("◉", ">", MOVING)),

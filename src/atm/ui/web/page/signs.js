@@ -3,6 +3,8 @@
 /** word → [shape, meaning] */
 const SIGNS = {
   command: ["you", "you"], question: ["you", "you"], mail: ["you", "you"], merge: ["you", "you"], you: ["you", "you"],
+  "run paused": ["you", "you"], "run held": ["you", "you"], "run stopped": ["you", "you"], paused: ["you", "you"], held: ["you", "you"], partial: ["problem", "broken"],
+  "run died": ["problem", "broken"], died: ["problem", "broken"],
   plan: ["plan", "you"], planning: ["plan", "rest"],
   stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], "given up": ["problem", "broken"], trouble: ["problem", "broken"],
   unreadable: ["problem", "broken"], late: ["problem", "broken"], stopped_early: ["problem", "broken"],

@@ -11,8 +11,8 @@ import { countNote, Group, Some, useHeld } from "../parts/lists.js";
 import { Age, counted, LastHeard, Left, lookOf, memberCalled, State, Tag, taskOf, Who } from "../parts/marks.js";
 import { Command, Line, Quote } from "../parts/said.js";
 
-const TITLES = { command: "Approve a command", plan: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
-const LOOK = { command: "See it whole", plan: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
+const TITLES = { "run died": "The run died", "run paused": "The run was interrupted", "run stopped": "The run was stopped", "run held": "The run waits for a person", command: "Approve a command", plan: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
+const LOOK = { "run died": "Open the run", "run paused": "Open the run", "run stopped": "Open the run", "run held": "Open the run", command: "See it whole", plan: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
 /** A longer command is decided about where all of it is in sight. */
 export const LONGEST_HERE = 240;
 
@@ -63,7 +63,7 @@ function What({ row, isBroken }) {
   if (row.word === "command") return html`${isShort(row) ? html`<${Command} text=${row.text} />` : html`<p class="say"><code class="cut-cmd"><${Line} text=${row.text} most=${120} /></code></p><p class="meta">A long command, ${row.text.length.toLocaleString("en")} characters: it is decided about where all of it is in sight.</p>`}<${Because} row=${row} />`;
   if (isBroken) return html`<p class="meta"><${Line} text=${row.text} most=${400} /></p>`;
   const isClaim = row.word === "question";
-  return html`<p class="say">${isClaim ? html`<${Quote} text=${row.text} most=${600} />` : html`<${Line} text=${row.text} most=${400} />`}</p>${row.source && html`<p class="meta"><${Line} text=${row.source} /></p>`}`;
+  return html`<p class="say">${isClaim ? html`<${Quote} text=${row.text} most=${600} />` : html`<${Line} text=${row.text} most=${400} />`}</p>${row.next && html`<p class="meta"><${Line} text=${row.next} /></p>`}${row.source && html`<p class="meta"><${Line} text=${row.source} /></p>`}`;
 }
 
 const isShort = (row) => row.text.length <= LONGEST_HERE;
@@ -74,7 +74,7 @@ function Because({ row }) {
 }
 
 /** Which deeds a row offers here; the rest is on the thing's own page. What decides is offered where all of it is in sight. */
-const HERE = { command: ["deny", "approve"], question: ["answer"], stalled: ["write"], late: ["write"], gone: ["write"], crashed: ["write"], failed: ["try again"], conflict: ["try again"], merge: ["try again"] };
+const HERE = { "run died": ["resume"], "run paused": ["resume"], "run stopped": ["resume"], "run held": ["resume"], command: ["deny", "approve"], question: ["answer"], stalled: ["write"], late: ["write"], gone: ["write"], crashed: ["write"], failed: ["try again"], conflict: ["try again"], merge: ["try again"] };
 
 function Acts({ row, kind, id, to, ask }) {
   const words = (HERE[row.word] ?? []).filter((word) => word !== "approve" || isShort(row));
