@@ -40,6 +40,7 @@ the board, sessions, crew, runs, merges, approvals and the daemon: a class costs
     │   ├── TeamStopped         a person stopped the team
     │   ├── RunActive           a loop looks after this team already
     │   ├── RunDied             the last run was killed, and the caller has not said what becomes of it
+    │   ├── WrongRepository     the team belongs to another repository than this one
     │   ├── NoSuchMerge
     │   ├── NoSuchRun
     │   ├── LeadPresent         another session leads the team, and was seen a moment ago

@@ -151,6 +151,12 @@ class RunDied(RequestError):
     code = "run-died"
 
 
+class WrongRepository(RequestError):
+    """The team belongs to another repository than the one that the command is run in."""
+
+    code = "wrong-repository"
+
+
 class NoSuchMerge(RequestError):
     """Nothing of that task waits to be merged."""
 

@@ -209,6 +209,12 @@ class MemoryWorktrees:
         self._bases[made] = commit
         return kept
 
+    def follow(self, team: str, before: str, after: str) -> None:
+        for path, place in self._worktrees.items():
+            if place.common == before and path.split("/")[-2] == encode(team):
+                place.common = after
+        self.branches[after] = self.branches.pop(before, {})
+
     def _of_team(self, common: str, team: str) -> list[Saved]:
         found = [one for one in self._saved if one.common == common]
         return [one for one in found if not team or (parts_of_salvage(one.ref) or ("",))[0] == team]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
+    from atm.ports.team.repositories import Repositories
     from atm.system.files.turns import Turns
 
 __all__ = ["build_locks", "change_settings", "find_layout", "interruptions"]
@@ -40,6 +41,12 @@ def _turns(disk: Disk) -> Turns | None:
     from atm.system.files.turns import OF_THIS_PROCESS
 
     return OF_THIS_PROCESS
+
+
+def build_repositories() -> Repositories:
+    from atm.system.team.repositories import RepositoriesOnDisk
+
+    return RepositoriesOnDisk()
 
 
 def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:

@@ -50,3 +50,21 @@ def test_the_folder_decides_among_several_of_one_repository():
 def test_what_cannot_be_told_is_not_guessed():
     assert choose([SHOP, BANK], Whereabouts(me="zoe", root="/tmp", folder="/tmp")) == ("", "")
     assert choose([], Whereabouts()) == ("", "")
+
+
+def bound(name: str, *, here: bool, folders: dict[str, str] | None = None) -> Candidate:
+    return Candidate(name, folders or {}, is_bound_here=here, is_bound_elsewhere=not here)
+
+
+def test_a_team_that_is_bound_to_this_repository_is_meant_whatever_the_folder_is_called():
+    teams = [bound("shop", here=False), bound("shop-2", here=True), Candidate("bank", {})]
+    assert choose(teams, Whereabouts(root="/b/shop", folder="/b/shop")) == ("shop-2", REPOSITORY)
+
+
+def test_a_team_of_another_repository_is_never_meant_by_a_folder():
+    at = Whereabouts(root="/b/shop", folder="/b/shop")
+    there = bound("shop", here=False, folders={"ann": "/b/shop"})
+    assert choose([there, BANK], at) == ("", "")
+    assert choose([there, Candidate("b", {"bob": "/b/shop/api"})], at) == ("b", REPOSITORY)
+    me = Whereabouts(me="ann", root="/b/shop", folder="/b/shop")
+    assert choose([there, BANK], me) == ("shop", ROSTER)  # mail reaches a member anywhere

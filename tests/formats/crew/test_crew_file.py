@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from atm.formats.crew.crew_file import AGENT_KEYS, NotACrew, commented, name_of_folder, read_crew, read_short, schema
+from atm.domain.team.repositories import name_of_folder
+from atm.formats.crew.crew_file import AGENT_KEYS, NotACrew, commented, read_crew, read_short, schema
 
 WHOLE = """
 team = "demo"

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from atm.domain.team.repositories import RepositoryHere
+
 ONLY, PROCESS, REPOSITORY, ROSTER, FOLDER = "only", "process", "repository", "roster", "folder"
 IN_WORDS = {
     ONLY: "the only one",
@@ -28,11 +30,17 @@ IN_WORDS = {
 class Candidate:
     """A team as far as the choice goes: its members and where each of them works."""
 
-    __slots__ = ("folders", "name")
+    __slots__ = ("folders", "is_bound_elsewhere", "is_bound_here", "name")
 
-    def __init__(self, name: str, folders: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, folders: dict[str, str], *, is_bound_here: bool = False, is_bound_elsewhere: bool = False
+    ) -> None:
         self.name = name
         self.folders = folders
+        self.is_bound_here = is_bound_here
+        """Does it belong to the repository that the caller is in?"""
+        self.is_bound_elsewhere = is_bound_elsewhere
+        """Does it belong to another one? Then no name of a folder makes it this one's."""
 
     def has(self, who: str) -> bool:
         return any(same_name(who, name) for name in self.folders)
@@ -44,9 +52,12 @@ class Candidate:
 class Whereabouts:
     """Where somebody asks from, and who they are. A name that nobody gave (`human`) is none."""
 
-    __slots__ = ("folder", "me", "root")
+    __slots__ = ("folder", "me", "repository", "root")
 
-    def __init__(self, *, me: str = "", root: str = "", folder: str = "") -> None:
+    def __init__(
+        self, *, me: str = "", root: str = "", folder: str = "", repository: RepositoryHere | None = None
+    ) -> None:
+        self.repository = repository
         self.me = me
         self.root = root
         """The repository, or the folder itself."""
@@ -75,9 +86,10 @@ def _is_of(one: Candidate, folder: str) -> bool:
 
 def _narrowed(left: list[Candidate], at: Whereabouts) -> tuple[str, str]:
     steps: list[tuple[str, Callable[[Candidate], bool]]] = [
-        (REPOSITORY, lambda one: bool(at.root) and one.works_in(at.root)),
+        (REPOSITORY, lambda one: one.is_bound_here),
+        (REPOSITORY, lambda one: bool(at.root) and one.works_in(at.root) and not one.is_bound_elsewhere),
         (ROSTER, lambda one: bool(at.me) and one.has(at.me)),
-        (FOLDER, lambda one: bool(at.folder) and _is_of(one, at.folder)),
+        (FOLDER, lambda one: bool(at.folder) and _is_of(one, at.folder) and not one.is_bound_elsewhere),
     ]
     for why, fits in steps:
         left = [one for one in left if fits(one)] or left

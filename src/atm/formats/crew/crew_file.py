@@ -124,12 +124,6 @@ def _text(said: dict[str, object], key: str, where: str) -> str:
     return value
 
 
-def name_of_folder(path: str) -> str:
-    """What a team is called that nobody has named: after the folder that it works in."""
-    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.rstrip("/").rpartition("/")[2].lower())
-    return name.strip("-")[:40] or "crew"
-
-
 def commented(team: str) -> str:
     """A file to begin with."""
     lines = ["# A crew for `atm up --crew`. Every key, and what it is for.", f'team = "{team}"', 'backend = "auto"', ""]

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from atm.domain.team.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, TeamStanding
 from atm.formats.files.json_record import NotJson, RawObject, decode_object, encode, indent, to_bytes, to_text
+from atm.formats.team.repository_field import KEY, repository_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
+    from atm.domain.team.repositories import RepositoryBinding
 
 VERSION = 1
+
+
+def first_state(
+    team: str, status: str, at: str, by: str, id: str, *, repository: RepositoryBinding | None = None
+) -> bytes:
+    """The file of a team that is being made. Without a repository it may work in several: that is recorded too."""
+    bound = encode(repository_fields(repository)) if repository is not None else "null"
+    return to_bytes(RawObject(to_text(new_state(team, status, at, by, id))).with_raw(KEY, bound).text)
 
 
 def new_state(team: str, status: str, at: str, by: str, id: str = "") -> bytes:

@@ -137,6 +137,9 @@ class Worktrees(Protocol):
     def unused(self, team: str) -> list[Worktree]:
         """Branches of a team that have no worktree: work that was done, and is to be merged or was forgotten."""
 
+    def follow(self, team: str, before: str, after: str) -> None:
+        """The repository of a team's worktrees moved: its git folder is at `after` now. Raises AtmError."""
+
     def saved(self, common: str, team: str = "") -> list[Saved]:
         """What was saved in a repository, newest first."""
 

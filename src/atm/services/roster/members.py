@@ -19,6 +19,7 @@ from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
 from atm.services.roster.recovery import finish_pending_deletions, move_out, recover, set_aside
 from atm.services.team import presence
+from atm.services.team.belonging import binding_of
 from atm.services.team.lifecycle import begin, note_member
 from atm.services.team.registry import find_team
 
@@ -27,14 +28,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
+    from atm.domain.team.repositories import RepositoryBinding
     from atm.domain.team.team import Team
     from atm.services.roster.teamroom import Teamroom
 
     Farewell = Callable[[str], object]
 
 
-def create_team(room: Teamroom, team: str, *, description: str = "", lead: str | None = None) -> bool:
-    """Make a team; False if there was one already. With a lead, that member is added too."""
+def create_team(
+    room: Teamroom,
+    team: str,
+    *,
+    description: str = "",
+    lead: str | None = None,
+    repository: RepositoryBinding | None = None,
+) -> bool:
+    """
+    Make a team; False if there was one already. With a lead, that member is added too.
+
+    With a repository the team is bound to it, and it is not made where another process has just bound it elsewhere.
+    """
     check_new_name(team, "team")
     existing = room.rosters.find(team)
     if existing is not None and existing != team:
@@ -46,7 +59,10 @@ def create_team(room: Teamroom, team: str, *, description: str = "", lead: str |
         check_new_name(lead, "member")
     if existing is None:
         _clear_the_ground(room, team)
-        begin(room, team, lead or "")
+        begin(room, team, lead or "", repository)
+        bound = binding_of(room, team)
+        if repository is not None and bound is not None and bound.place != repository.place:
+            return False
     content = new_team(team, description=description, lead=lead or "team-lead", now=room.clock.now())
     made = room.rosters.create(team, content)
     if lead is not None:

@@ -10,6 +10,7 @@ from atm.services.team.standing import teams_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.team.repositories import RepositoryHere
     from atm.services.team.registry import Registry
 
 
@@ -30,7 +31,7 @@ def choose_team(room: Registry, at: Whereabouts) -> Choice:
         return Choice(only, ONLY, [])
     teams = room.rosters.teams()
     ours = [name for name in teams if not is_claudes_team(name)]
-    team, why = choose(_candidates(room, teams), at, teams_above(room))
+    team, why = choose(_candidates(room, teams, at.repository), at, teams_above(room))
     if team:
         return Choice(team, why, [name for name in teams if name != team])
     if ours:
@@ -53,7 +54,7 @@ def only_team(room: Registry) -> str:
     return ours[0] if len(ours) == 1 else ""
 
 
-def _candidates(room: Registry, teams: list[str]) -> list[Candidate]:
+def _candidates(room: Registry, teams: list[str], here: RepositoryHere | None) -> list[Candidate]:
     """Those that go on, where there are any: nobody means a team that is complete."""
     found = []
     for name in teams:
@@ -62,5 +63,19 @@ def _candidates(room: Registry, teams: list[str]) -> list[Candidate]:
         except AtmError:  # whoever names it is told
             continue
         if not team.completed:
-            found.append(Candidate(name, {member.name: member.cwd for member in team.members}))
+            folders = {member.name: member.cwd for member in team.members}
+            is_here, is_elsewhere = _bound(room, name, here)
+            found.append(Candidate(name, folders, is_bound_here=is_here, is_bound_elsewhere=is_elsewhere))
     return found or [Candidate(name, {}) for name in teams]
+
+
+def _bound(room: Registry, team: str, here: RepositoryHere | None) -> tuple[bool, bool]:
+    """Is a team bound to the repository here, or to another? Neither, where the caller is in none."""
+    if here is None:
+        return False, False
+    from atm.domain.team.repositories import is_plainly_here
+    from atm.services.team.belonging import binding_of
+
+    bound = binding_of(room, team)
+    is_here = bound is not None and is_plainly_here(bound, here)
+    return is_here, bound is not None and not is_here

@@ -7,7 +7,15 @@ from atm.domain.names import is_claudes_team
 from atm.domain.team.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, TeamStanding, check_move, way_to
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, decode_team_id, moved, new_state
+from atm.formats.team.team_state import (
+    completed_mark,
+    decode_mark,
+    decode_state,
+    decode_team_id,
+    first_state,
+    moved,
+    new_state,
+)
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -15,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from atm.domain.team.repositories import RepositoryBinding
     from atm.domain.team.team import Team
     from atm.services.team.registry import Registry
 
@@ -79,9 +88,10 @@ def _from_file(room: Registry, team: str) -> TeamStanding:
         return TeamStanding(UNKNOWN, f"state.json cannot be read: {error}")
 
 
-def begin(room: Registry, team: str, by: str) -> None:
-    """The first state of a team, before its roster exists."""
-    room.states.begin(team, new_state(team, INIT, to_iso(room.clock.now()), by, room.chance.new_id()))
+def begin(room: Registry, team: str, by: str, repository: RepositoryBinding | None = None) -> None:
+    """The first state of a team, before its roster exists. Of two processes the first one makes it."""
+    at, id = to_iso(room.clock.now()), room.chance.new_id()
+    room.states.begin(team, first_state(team, INIT, at, by, id, repository=repository))
 
 
 def team_id(room: Registry, team: Team) -> str:

@@ -379,6 +379,20 @@ class GitWorktrees:
             ]
         return found
 
+    def follow(self, team: str, before: str, after: str) -> None:
+        key = hashlib.sha256(os.fsencode(before)).hexdigest()[:ID_LENGTH]
+        home = f"{self._layout.worktrees}/{key}"
+        if not os.path.isdir(home):
+            return
+        with explained(home):
+            with self._locks.private(f"{home}/{REPOSITORY_FILE}", PATIENT):
+                write_over(self._disk, f"{home}/{REPOSITORY_FILE}", to_bytes(after))
+            for path in [*self._folders(f"{home}/{encode(team)}", after)]:
+                notes = checkouts.folder_of_notes(after, path)
+                if notes and os.path.isdir(path) and not os.path.islink(path) and not os.path.isdir(f"{path}/.git"):
+                    with self._locks.private(path, PATIENT):
+                        write_over(self._disk, f"{path}/.git", to_bytes(f"gitdir: {notes}\n"))
+
     def _folders(self, folder: str, common: str) -> Iterator[str]:
         """Those that lie there, and those that git still knows."""
         listed = [path for _, path in checkouts.worktrees_of(common)] if common else []

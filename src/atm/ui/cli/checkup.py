@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
+    from atm.services.team.belonging import RepositoryTeams
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -79,9 +81,11 @@ class Doctor:
         """What surrounds the mail."""
         from atm.services.checkup import surroundings as around
         from atm.services.checkup.crew import examine_agents
+        from atm.services.checkup.repositories import examine_repositories
         from atm.services.checkup.sessions import examine_sessions
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
         from atm.wiring.crew import build_crewroom
+        from atm.wiring.files import build_repositories
         from atm.wiring.sessions import build_sessionroom, find_caller
         from atm.wiring.setup import build_vendor_files
 
@@ -98,11 +102,27 @@ class Doctor:
                 lambda: around.examine_tmux(room, known_teams(room), find_program("tmux", environment), has_tmux),
             ),
             ("agents", lambda: examine_agents(crew)),
+            (
+                "repositories",
+                lambda: examine_repositories(room, build_repositories(), self._teams_here(room), self._rebind),
+            ),
             ("sessions", lambda: examine_sessions(build_sessionroom(layout, settings, crew, caller, environment))),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
             ("versions", lambda: around.examine_versions(vendors, settings.root)),
             ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),
         ]
+
+    def _teams_here(self, room: Teamroom) -> RepositoryTeams | None:
+        from atm.services.team.belonging import RepositoryTeams
+        from atm.wiring.files import build_repositories
+
+        here = build_repositories().around(working_folder())
+        return RepositoryTeams(room, build_repositories(), here, lambda _: ()) if here is not None else None
+
+    def _rebind(self, belonging: RepositoryTeams, team: str) -> None:
+        from atm.ui.cli.team.belonging import rebind_here
+
+        rebind_here(self._session, belonging, team)
 
     def print_json(self, checks: list[Check], findings: list[Finding]) -> None:
         self._session.print_json(

@@ -10,7 +10,7 @@ from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.formats.files.json_record import encode
 from atm.services.team.registry import only_one
-from atm.wiring.files import find_layout, interruptions
+from atm.wiring.files import build_repositories, find_layout, interruptions
 from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
@@ -173,7 +173,10 @@ class Session:
 
         identity = self.settings.setting("core.identity")
         me = self.speaker or (str(identity.value) if identity.origin != "default" else "")
-        return Whereabouts(me=me, root=self.settings.root, folder=working_folder().replace(os.sep, "/"))
+        folder = working_folder().replace(os.sep, "/")
+        return Whereabouts(
+            me=me, root=self.settings.root, folder=folder, repository=build_repositories().around(folder)
+        )
 
     def home_team(self) -> str | None:
         """The team of whoever is asking, as far as it is known."""

@@ -10,7 +10,7 @@ from atm.services.board import importing
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person, members_above
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
-from atm.ui.cli.board.view import card_json, team_of
+from atm.ui.cli.board.view import card_json, check_new_work, team_of
 from atm.ui.cli.waiting import Spinner
 from atm.wiring.files import interruptions
 
@@ -33,6 +33,7 @@ def _import(args: Args, session: Session) -> int:
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
     team, who, source = team_of(args, session), session.identity(args), _source(name)
+    check_new_work(args, session, team)
     is_allowed = args.flag("allow_checks")
     wishes = wishes_of(drafts, allowed_by=HUMAN if is_allowed else "", source=source)
     if args.flag("dry_run"):

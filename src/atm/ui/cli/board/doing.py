@@ -10,7 +10,7 @@ from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.working import Claimed
 from atm.services.team.registry import find_team
 from atm.services.team.standing import is_proven_boss
-from atm.ui.cli.board.view import report, task_json, team_of
+from atm.ui.cli.board.view import check_new_work, report, task_json, team_of
 from atm.ui.cli.verb_options import completed, given_of
 from atm.ui.verbs.board import table
 from atm.ui.verbs.board.working import not_in_roster
@@ -84,6 +84,8 @@ def _release_silent(args: Args, session: Session) -> int:
 
 def perform(verb: Verb, args: Args, session: Session, given: Given) -> int:
     team = find_team(session.room, team_of(args, session))
+    if verb is table.ADD:
+        check_new_work(args, session, team.name)
     who = worker(args, session, team) if verb.is_work else session.identity(args)
     acting = Acting(session.boardroom, team, who, is_boss=lambda: is_proven_boss(session.room, team, who))
     words = args.command.name.split(" ")

@@ -74,6 +74,14 @@ def team_of(args: Args, session: Session) -> str:
     return list_name(session.boardroom, session.team(args))
 
 
+def check_new_work(args: Args, session: Session, team: str) -> None:
+    """New work goes to a team of another repository only if the user named that team."""
+    if not args.text("team") and not session.home_team():
+        from atm.ui.cli.team.belonging import check_here
+
+        check_here(session, team, is_named=False)
+
+
 def task_meant(args: Args, session: Session, team: str, name: str = "id") -> str:
     """The number of a task that is called by it, or by its title."""
     return number_of(session.boardroom, team, args.need(name))

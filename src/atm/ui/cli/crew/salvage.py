@@ -10,6 +10,7 @@ from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, s
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.team.belonging import check_here
 from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
@@ -69,6 +70,8 @@ def execute(args: Args, session: Session) -> int:
     found = saved_around(worktrees, working_folder(), args.text("team") or "")
     verbs = {"salvage show": _show, "salvage restore": _restore, "salvage drop": _drop}
     verb = verbs.get(args.command.name)
+    if args.text("team") and not found:
+        check_here(session, args.need("team"), is_named=True)
     if verb is None:
         return _list(session, found)
     return verb(args, session, worktrees, find_saved(found, args.need("id")))

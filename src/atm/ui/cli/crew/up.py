@@ -45,7 +45,7 @@ def execute(args: Args, session: Session) -> int:
         wishes = [wish_of(args, home.team, one, plan.backend) for one in plan.agents]
     else:
         agents = [short(word) for word in words]  # before a team is made for what nobody can start
-        home = team_for(session, args)
+        home = team_for(session, args, makes=bool(agents))
         wishes = [wish_of(args, home.team, one) for one in agents] or again(crew, home.team)
     if not wishes:
         raise _nobody(session)

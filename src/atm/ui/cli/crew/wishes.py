@@ -6,12 +6,15 @@ import os
 
 from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
+from atm.domain.team.choosing import PROCESS
+from atm.domain.team.repositories import OTHER, SAME, name_of_folder
 from atm.domain.trust import TRUSTED
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import NotTrusted
-from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
+from atm.formats.crew.crew_file import AgentPlan, CrewPlan, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team
+from atm.services.team.belonging import FREE, may_work_anywhere
 from atm.services.team.choosing import choose_team
 from atm.services.team.leading import note_lead
 from atm.services.team.registry import find_team
@@ -20,6 +23,7 @@ from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.team.belonging import belonging_here, bind_here, check_named, choose_here
 from atm.wiring.sessions import lead_here
 from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
 
@@ -27,12 +31,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
     from atm.services.crew.upping import Upped
+    from atm.services.team.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.crew.welcome import Afterwards
     from atm.ui.cli.roster.enrolling import Enrolled
     from atm.ui.cli.session import Session
 
 PARTLY = 2
+MOST_TRIES = 20
+"""Names that other processes may take for their repositories while this one chooses."""
 OPTIONS = (
     Option("--backend", value="WAY", choices=("auto", "headless", "tmux"), help="without a terminal, or in windows"),
     Option("--model", value="NAME", help="which model (default: the program's own choice)"),
@@ -52,14 +59,77 @@ def open_crew(session: Session) -> Crewroom:
     return build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
 
 
-def team_for(session: Session, args: Args, named: str = "") -> TeamAndPerson:
-    """The team that is meant; made, with the person who asks for it, if it is not there."""
-    wanted = args.text("team") or named or session.settings.text("core.default_team") or _team_here(session)
+def team_for(session: Session, args: Args, named: str = "", *, makes: bool = True) -> TeamAndPerson:
+    """
+    The team that is meant; made, with the person who asks for it, if it is not there. `named`: by a crew file.
+
+    Without `makes` a repository that has no team gets none.
+    """
+    said = args.text("team") or ("" if named else session.settings.text("core.default_team"))
+    belonging = belonging_here(session)
+    if belonging is None:
+        return _found_or_made(session, said or named or _team_here(session))
+    if not said:
+        return _of_repository(session, belonging, named, makes=makes)
+    home = _found_or_made(session, said, belonging)
+    if not home.is_new and not may_work_anywhere(session.room, home.team):
+        check_named(session, belonging, home.team)
+        _bind(session, belonging, home.team)
+    return home
+
+
+def _of_repository(session: Session, belonging: RepositoryTeams, named: str, *, makes: bool) -> TeamAndPerson:
+    """The team of this repository. Where another process has just taken its name for another one: the next name."""
+    other = "" if named else _other_team_here(session, belonging)
+    if other:
+        if not may_work_anywhere(session.room, other):
+            check_named(session, belonging, other)
+            _bind(session, belonging, other)
+        return TeamAndPerson(other)
+    for _ in range(MOST_TRIES):
+        chosen = choose_here(session, belonging, belonging.here.root, named and check_new_name(named, "team"))
+        if chosen.is_new and not makes:
+            raise NoSuchTeam("this repository has no team yet", "name agents, for example: atm up script:ann")
+        home = _found_or_made(session, chosen.team, belonging)
+        if home.team and belonging.verdict(home.team) != OTHER:
+            _bind(session, belonging, home.team)
+            return home
+    raise UsageError("other processes take every name for a team", "name one: --team NAME")
+
+
+def _other_team_here(session: Session, belonging: RepositoryTeams) -> str:
+    """The team that can be told from here: that of the agent that asks, or one that no other repository has."""
+    try:
+        choice = choose_team(session.room, session.whereabouts)
+    except NoSuchTeam:
+        return ""
+    if choice.why != PROCESS and belonging.verdict(choice.team) not in (FREE, SAME):
+        return ""
+    session.choice = choice
+    return choice.team
+
+
+def _found_or_made(session: Session, wanted: str, belonging: RepositoryTeams | None = None) -> TeamAndPerson:
+    """Without a team if another process has just made one of that name for another repository."""
     try:
         return TeamAndPerson(find_team(session.room, wanted).name)
     except NoSuchTeam:
-        create_team(session.room, check_new_name(wanted, "team"))
+        bound = belonging.binding if belonging is not None else None
+        is_made = create_team(session.room, check_new_name(wanted, "team"), repository=bound)
+        if not is_made and belonging is not None and belonging.verdict(wanted) == OTHER:
+            return TeamAndPerson("")
         return TeamAndPerson(wanted, is_new=True, person=enrol_person(session, wanted))
+
+
+def _bind(session: Session, belonging: RepositoryTeams, team: str) -> None:
+    from atm.wiring.runs import build_runroom
+
+    bind_here(
+        session,
+        belonging,
+        team,
+        lambda: build_runroom(session.layout, session.settings, session.boardroom, session.environment),
+    )
 
 
 class TeamAndPerson:

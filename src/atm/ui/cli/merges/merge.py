@@ -18,6 +18,7 @@ from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.team.belonging import check_here
 from atm.ui.cli.waiting import Spinner
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.merges import collision_line, item_lines, queue_table
@@ -106,6 +107,9 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     room = build_mergeroom(session.layout, session.settings, session.boardroom, session.environment)
     team = find_team(session.room, session.team(args)).name
+    is_named = bool(args.text("team") or session.home_team())
+    if not is_named or args.command.name in (RETRY.name, SKIP.name, RESOLVE.name, WORK.name):
+        check_here(session, team, is_named=is_named)
     verbs = {
         SHOW.name: _show,
         RETRY.name: _retry,

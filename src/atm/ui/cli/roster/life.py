@@ -5,9 +5,10 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.plain import counted
 from atm.domain.team.lifecycle import MOVES
+from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team
-from atm.services.team.lifecycle import advance, standing
+from atm.services.team.lifecycle import advance, check_ours, standing
 from atm.services.team.registry import find_team
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.roster.joining import HeldTasks
@@ -204,4 +205,28 @@ def _remark(item: Item) -> str:
     return f"mail kept at {item.archive_path}" if item.archive_path else item.detail
 
 
-VERBS = {"create": _create, "state": _state, "archive": _archive, "delete": _delete, "cleanup": _cleanup}
+def _rebind(args: Args, session: Session) -> int:
+    from atm.services.team.standing import check_person
+    from atm.ui.cli.team.belonging import belonging_here, rebind_here
+
+    check_person(session.room, "bind a team to another repository")
+    team = check_open(check_ours(find_team(session.room, args.need("team"))))
+    belonging = belonging_here(session)
+    if belonging is None:
+        raise UsageError("this folder belongs to no git repository", "go to the repository of the team's work")
+    former = rebind_here(session, belonging, team.name)
+    folder = belonging.here.root or belonging.here.common_dir
+    result: dict[str, object] = {"action": "rebind", "team": team.name, "repository": folder, "former": former or None}
+    was = f"; before, it belonged to {former}" if former else ""
+    session.tell(result, one_line(f"team {team.name} belongs to the repository {folder}{was}"))
+    return 0
+
+
+VERBS = {
+    "create": _create,
+    "state": _state,
+    "archive": _archive,
+    "delete": _delete,
+    "cleanup": _cleanup,
+    "rebind": _rebind,
+}

@@ -168,12 +168,22 @@ DELETE = Command(
     options=(_FORCE, _YES),
     examples=("atm teams delete backend --yes", "atm teams restore backend"),
 )
+REBIND = Command(
+    "teams rebind",
+    "bind a team to the repository here, after it was moved by hand or restored",
+    text=(
+        "A team that `atm run` or `atm up` made belongs to one repository. Both notice a move by themselves; this is "
+        "for what they cannot tell from another repository. Refuses while a run of the team is under way."
+    ),
+    arguments=(_TEAM,),
+    examples=("atm teams rebind shop",),
+)
 COMMAND = Command(
     "teams",
     "teams and their members, from the first to the last day",
     subcommands=(
         *(LIST, SHOW, CREATE, STATE, JOIN, LEAVE, ADD, UPDATE, REMOVE),
-        *(BACKUP, RESTORE, CLEANUP, ARCHIVE, DELETE),
+        *(BACKUP, RESTORE, REBIND, CLEANUP, ARCHIVE, DELETE),
     ),
     default="list",
     examples=("atm teams", "atm teams create backend", "atm teams add-member backend bob", "atm teams show backend"),
@@ -181,7 +191,7 @@ COMMAND = Command(
 
 HOMES = {
     "joining": ("add-member", "update-member", "remove-member", "join", "leave"),
-    "life": ("create", "state", "archive", "delete", "cleanup"),
+    "life": ("create", "state", "archive", "delete", "cleanup", "rebind"),
     "backups": ("backup", "restore"),
     "views": ("show", "list"),
 }
@@ -197,6 +207,7 @@ DECIDED_BY_BOSSES = {
     "delete": "delete a team",
     "cleanup": "clear members away",
     "restore": "bring a backup back",
+    "rebind": "bind a team to another repository",
 }
 """In words, what an agent that does not lead the team may not do from its own process (D26)."""
 

@@ -10,8 +10,8 @@ from atm.domain.board.dependencies import Board
 from atm.domain.board.schedule import edges_on
 from atm.domain.runs.limits import Limits
 from atm.domain.runs.orders import RunOrder
+from atm.domain.team.repositories import OTHER, base_names, name_of_folder
 from atm.domain.work_errors import NotTrusted
-from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.importing import reimport
 from atm.services.merges.people import unmerged_tasks
 from atm.services.merges.queueing import open_target
@@ -22,11 +22,13 @@ from atm.services.team.standing import check_roster
 from atm.ui.cli.crew.wishes import check_may_start, note_leader
 from atm.ui.cli.runs.prepared import make_team
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.team.belonging import belonging_here, bind_here, check_named, choose_here, is_top
 from atm.wiring.runs import build_limits, build_rules, build_runroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.services.runs.runroom import Runroom
+    from atm.services.team.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session
@@ -107,11 +109,19 @@ def _limits(args: Args, most: Limits) -> Limits:
 
 def find_resumed(args: Args, session: Session, given: str) -> tuple[Runroom, RunOrder]:
     desk = build_runroom(session.layout, session.settings, session.boardroom, session.environment)
+    belonging, folder = belonging_here(session), os.path.realpath(working_folder())
     team = args.text("team") or session.settings.text("core.default_team") or ""
-    if not team:
-        team = _team_with_runs(session, desk, os.path.realpath(working_folder()), given)
+    if team:
+        team = find_team(session.room, team).name
+        if belonging is not None:
+            check_named(session, belonging, team)
+    else:
+        team = _team_with_runs(session, desk, belonging, folder, given)
     order = find_run(desk.runs, find_team(session.room, team).name, given)
     check_roster(session.room, order.team, "go on with a run")
+    if belonging is not None:
+        bind_here(session, belonging, order.team, lambda: desk)
+        order = find_run(desk.runs, order.team, order.run)  # its folder may have been elsewhere
     return desk, order
 
 
@@ -129,12 +139,23 @@ def take_up(args: Args, session: Session, desk: Runroom, order: RunOrder) -> Run
     return order
 
 
-def _team_with_runs(session: Session, desk: Runroom, folder: str, given: str) -> str:
-    """The team of this folder, or the only one with a run of that name."""
+def _team_with_runs(session: Session, desk: Runroom, belonging: RepositoryTeams | None, folder: str, given: str) -> str:
+    """The team of this repository, or the only one with a run of that name that no other repository has."""
     teams = [
         name for name in session.room.rosters.teams() if any(run.startswith(given) for run in desk.runs.names(name))
     ]
-    own = name_of_folder(folder)
+    if belonging is None:
+        own = name_of_folder(folder)
+    else:
+        own = belonging.choose(base_names(belonging.here, folder), is_top=is_top(belonging, folder)).team
+        if own in teams:
+            return choose_here(session, belonging, folder).team
+        owners = [name for name in teams if belonging.verdict(name) == OTHER]
+        teams = [name for name in teams if name not in owners]
+        if not teams and owners:
+            belonging.check(owners[0])
     if own in teams or len(teams) != 1:
         return own
+    if belonging is not None:
+        check_named(session, belonging, teams[0])
     return teams[0]

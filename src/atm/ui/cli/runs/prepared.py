@@ -10,9 +10,9 @@ from atm.domain.board.schedule import edges_on
 from atm.domain.crew.refs import result_branch
 from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
+from atm.domain.team.repositories import OTHER, name_of_folder
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import BadTask
-from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.merges.people import unmerged_tasks
 from atm.services.team.registry import find_team
@@ -20,6 +20,7 @@ from atm.ui.cli.board.adding import read_text
 from atm.ui.cli.crew.wishes import check_may_start, crew_in
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
+from atm.ui.cli.team.belonging import belonging_here, bind_here, check_named, choose_here
 from atm.ui.cli.waiting import Spinner
 from atm.wiring.runs import build_runroom
 
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from atm.formats.crew.crew_file import CrewPlan
     from atm.ports.crew.worktrees import Repository
     from atm.services.runs.runroom import Runroom
+    from atm.services.team.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 LEAD = "lead"
 PLAN_SECONDS = 900.0
+MOST_TRIES = 20
+"""Names that other processes may take for their repositories while this one begins."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +48,11 @@ class Prepared:
     desk: Runroom
     team: str
     is_new_team: bool
+    belonging: RepositoryTeams | None = None
+    crew_name: str = ""
+    """The team's name in the crew file."""
+    has_team_named: bool = False
+    """Did the user name the team, so that no other will do?"""
     is_quiet: bool
     """Is only the end said?"""
     folder: str
@@ -96,8 +105,13 @@ def prepare(args: Args, session: Session) -> Prepared:
     base = _base(desk, repository, args.text("base") or "")
     plan = args.text("plan") or ""
     crew_plan = _crew(args, session)
-    team, is_new = _team(session, args, crew_plan.team if crew_plan is not None else "", folder)
+    belonging = belonging_here(session, folder)
+    named = crew_plan.team if crew_plan is not None else ""
+    team, is_new = _team(session, args, named, folder, belonging)
     made = Prepared(
+        belonging=belonging,
+        crew_name=named,
+        has_team_named=bool(_said(session, args, named)),
         desk=desk,
         team=team,
         is_new_team=is_new,
@@ -147,12 +161,24 @@ def _base(desk: Runroom, repository: Repository, wanted: str) -> str:
     return commit
 
 
-def _team(session: Session, args: Args, named: str, folder: str) -> tuple[str, bool]:
-    wanted = args.text("team") or named or session.settings.text("core.default_team") or name_of_folder(folder)
+def _said(session: Session, args: Args, named: str) -> str:
+    """The team that the user named. The name in a crew file is a wish: clones have the same file."""
+    return args.text("team") or ("" if named else session.settings.text("core.default_team")) or ""
+
+
+def _team(session: Session, args: Args, named: str, folder: str, belonging: RepositoryTeams | None) -> tuple[str, bool]:
+    wanted = _said(session, args, named)
+    if belonging is not None and not wanted:
+        chosen = choose_here(session, belonging, folder, named and check_new_name(named, "team"))
+        return chosen.team, chosen.is_new
+    wanted = wanted or named or name_of_folder(folder)
     try:
-        return find_team(session.room, wanted).name, False
+        found = find_team(session.room, wanted).name
     except NoSuchTeam:
         return check_new_name(wanted, "team"), True
+    if belonging is not None:
+        check_named(session, belonging, found)
+    return found, False
 
 
 def _drafts(name: str, text: str, args: Args) -> list[TaskDraft]:
@@ -198,11 +224,32 @@ def ask_for_plan(session: Session, made: Prepared) -> None:
 
 
 def make_team(session: Session, made: Prepared) -> None:
-    if made.is_new_team:
-        from atm.services.roster.members import create_team
-
-        create_team(session.room, made.team, lead=LEAD)
-        made.is_new_team = False
+    """The team, bound to its repository."""
+    is_new = made.is_new_team
+    if is_new:
+        _create(session, made)
+    if made.belonging is not None:
+        bind_here(session, made.belonging, made.team, lambda: made.desk)
+    if is_new:
         person = enrol_person(session, made.team)
         if person is not None and not made.is_quiet:
             session.print("\n".join(map(one_line, [f"made team {made.team}", *person.in_words])))
+
+
+def _create(session: Session, made: Prepared) -> None:
+    """Where another process has just taken the name for another repository, the next free one is used."""
+    from atm.services.roster.members import create_team
+
+    bound = made.belonging.binding if made.belonging is not None else None
+    for _ in range(MOST_TRIES):
+        create_team(session.room, made.team, lead=LEAD, repository=bound)
+        if bound is None or made.belonging is None or made.belonging.verdict(made.team) != OTHER:
+            made.is_new_team = False
+            return
+        if made.has_team_named:
+            made.belonging.check(made.team)
+        former, base = made.team, made.crew_name
+        made.team = choose_here(session, made.belonging, made.folder, base).team
+        if made.into == result_branch(former):
+            made.into = result_branch(made.team)
+    raise UsageError("other processes take every name for a team", "name one: --team NAME")

@@ -10,7 +10,7 @@ from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
 from atm.ui.cli.runs.detaching import resume_in_background
 from atm.ui.cli.runs.former import died_before, resumed_instead
-from atm.ui.cli.runs.prepared import ask_for_plan, needs_plan, prepare
+from atm.ui.cli.runs.prepared import ask_for_plan, make_team, needs_plan, prepare
 from atm.ui.cli.runs.seating import seat
 from atm.ui.cli.runs.watching import watch
 
@@ -102,6 +102,7 @@ def execute(args: Args, session: Session) -> int:
     if not is_confirmed(args, session, prepared):
         session.tell({"action": "run", "team": prepared.team, "outcome": "refused"}, "nothing was started")
         return 1
+    make_team(session, prepared)  # another process may have taken the name: only then is it known which team is held
     with prepared.desk.runs.hold(prepared.team):
         return _run(args, session, prepared)
 

@@ -16,6 +16,7 @@ from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.cli.roster.last_run import last_runs_of
+from atm.ui.cli.team.belonging import check_here
 from atm.ui.cli.waiting import Spinner
 from atm.ui.views.board.looks import spelled
 from atm.ui.views.runs import summary
@@ -63,8 +64,16 @@ def execute(args: Args, session: Session) -> int:
     return verbs.get(args.command.name, _list)(args, session)
 
 
+def _team(args: Args, session: Session) -> str:
+    """One that was not named is the one of the repository here; removing is done only from there."""
+    team, is_named = session.team(args), bool(args.text("team") or session.home_team())
+    if not is_named or args.command.name == CLEAN.name:
+        check_here(session, team, is_named=is_named)
+    return team
+
+
 def _list(args: Args, session: Session) -> int:
-    runs, team = build_runs(session.layout), session.team(args)
+    runs, team = build_runs(session.layout), _team(args, session)
     names = runs.names(team)
     is_held = bool(names) and runs.is_held(team)
     rows = [run_line(runs, team, name, is_held=is_held) for name in names]
@@ -88,7 +97,7 @@ def _list(args: Args, session: Session) -> int:
 
 
 def _show(args: Args, session: Session) -> int:
-    runs, team = build_runs(session.layout), session.team(args)
+    runs, team = build_runs(session.layout), _team(args, session)
     order = find_run(runs, team, args.text("run") or "")
     if args.flag("events"):
         for event in runs.events(team, order.run):
@@ -124,7 +133,7 @@ def _show_without_report(session: Session, team: str, order: RunOrder, line: dic
 
 
 def _clean(args: Args, session: Session) -> int:
-    runs, team = build_runs(session.layout), session.team(args)
+    runs, team = build_runs(session.layout), _team(args, session)
     order = find_run(runs, team, args.need("run"))
     check_person(session.room, "remove what a run left")
     if runs.is_held(team):
