@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from atm.domain.merges.shown_state import shown
 from atm.formats.files.times import to_iso
 from atm.ui.tui.model import Model
 from atm.ui.views.team.seen import (
@@ -16,6 +17,7 @@ from atm.ui.views.team.seen import (
     MergesSeen,
     OpenMerge,
     ReviewSeen,
+    ShownSeen,
     StalledSeen,
     SyncSeen,
     TaskSeen,
@@ -67,7 +69,20 @@ def member(
 def task(id: int, subject: str, state: str, owner: str | None = None, after: str = "", **more: Any) -> TaskSeen:
     waits = after.split()
     still = waits if state == "blocked" else []
-    return TaskSeen(str(id), subject, state, owner, blocked_by=waits, blocked_by_open=still, **more)
+    name = "question" if more.get("needs") else "plan_waits" if more.get("plan") == "submitted" else state
+    if state == "pending" and more.get("failures") and owner is None:
+        name = "to_retry"
+    merged = more.pop("shown", None) or shown_seen(name)
+    return TaskSeen(str(id), subject, state, owner, blocked_by=waits, blocked_by_open=still, shown=merged, **more)
+
+
+def shown_seen(state: str) -> ShownSeen:
+    """A state as the server says it."""
+    return ShownSeen(**shown(state).fields())  # type: ignore[arg-type]
+
+
+def open_merge(task: str, status: str, reason: str = "") -> OpenMerge:
+    return OpenMerge(task, status, reason, shown_seen(status))
 
 
 PUSH = ApprovalSeen(
@@ -103,15 +118,15 @@ LANTERN = TeamSeen(
         member("rook", "codex", "idle", age=720),
     ],
     tasks=[
-        task(1, "Find links in Markdown, with line numbers", "completed", "wren"),
-        task(2, "Cache results in one file, with the time", "completed", "kite"),
-        task(3, "Check links over HTTP, at most 4 at once", "completed", "rook"),
-        task(4, "Read settings from pyproject.toml", "completed", "finch"),
+        task(1, "Find links in Markdown, with line numbers", "completed", "wren", shown=shown_seen("merged")),
+        task(2, "Cache results in one file, with the time", "completed", "kite", shown=shown_seen("merged")),
+        task(3, "Check links over HTTP, at most 4 at once", "completed", "rook", shown=shown_seen("merged")),
+        task(4, "Read settings from pyproject.toml", "completed", "finch", shown=shown_seen("merging")),
         task(5, "Retry with back-off, respect Retry-After", "review", "rook", review=ReviewSeen("review", "heron")),
         task(6, "Check only files changed since a commit", "in_progress", "kite"),
         task(7, "Reports as JSON and SARIF", "in_progress", "tern"),
-        task(8, "Progress line, and colours that can be off", "completed", "rook"),
-        task(9, "Exit codes a script can rely on", "completed", "wren"),
+        task(8, "Progress line, and colours that can be off", "completed", "rook", shown=shown_seen("conflict")),
+        task(9, "Exit codes a script can rely on", "completed", "wren", shown=shown_seen("merged")),
         task(10, "One connection pool for all hosts", "planning", "wren", plan="submitted"),
         task(11, "Ignore list: links that may be broken", "pending", "finch"),
         task(12, "Manual: incremental runs in CI", "blocked", None, "6 7"),
@@ -127,7 +142,7 @@ LANTERN = TeamSeen(
     merges=MergesSeen(
         "atm/result/lantern",
         {"merged": 4, "merging": 1, "conflict": 1},
-        open=[OpenMerge("8", "conflict", "with #9 in src/lantern/cli.py; round 2 of 3"), OpenMerge("4", "merging")],
+        open=[open_merge("8", "conflict", "with #9 in src/lantern/cli.py; round 2 of 3"), open_merge("4", "merging")],
     ),
 )
 

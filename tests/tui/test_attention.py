@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, task
+from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, open_merge, shown_seen, task
 
 from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, UNHEARD, WORKING, attention, strip
-from atm.ui.views.team.seen import AskedSeen, LateSeen, LeadSeen, MergesSeen, OpenMerge, TeamSeen
+from atm.ui.views.team.seen import AskedSeen, LateSeen, LeadSeen, MergesSeen, TeamSeen
 
 
 def team(**facts: object) -> TeamSeen:
@@ -39,7 +39,7 @@ def test_what_the_lead_may_answer_is_the_leads_while_it_is_there():
 
 def test_a_plan_waits_for_the_lead_or_for_you():
     seen = team(tasks=[task(1, "pool", "planning", "wren")], asked=[AskedSeen("1", "plan", "lead", "wren", ago(1320))])
-    assert rows(seen, NEEDS) == [("plan", "wren", "pool")]
+    assert rows(seen, NEEDS) == [("plan waits", "wren", "pool")]
     assert attention(seen, NOW)[0].right == "waits 22 min"
     led = replace(seen, lead=LeadSeen("heron"), members=[member("heron")])
     assert rows(led, NEEDS) == []
@@ -57,10 +57,12 @@ def test_unread_mail_of_a_person_needs_that_person_and_of_an_agent_nobody():
 
 
 def test_a_merge_that_nobody_but_a_person_can_settle_needs_you_and_another_is_a_problem():
-    queue = MergesSeen(needs_human=["1"], open=[OpenMerge("1", "conflict", "both"), OpenMerge("2", "conflict", "one")])
+    queue = MergesSeen(
+        needs_human=["1"], open=[open_merge("1", "conflict", "both"), open_merge("2", "conflict", "one")]
+    )
     seen = team(merges=queue)
     assert rows(seen, NEEDS) == [("merge", "", "both")]
-    assert rows(seen, PROBLEMS) == [("conflict", "", "one")]
+    assert rows(seen, PROBLEMS) == [("in conflict", "", "one")]
 
 
 def test_who_is_gone_and_holds_a_task_is_a_problem_and_who_is_gone_without_one_rests():
@@ -130,13 +132,14 @@ def test_what_somebody_did_long_ago_is_not_said_to_be_so_now():
 def test_done_is_merged_where_work_is_merged():
     seen = team(tasks=[task(1, "a", "completed", "ann")])
     assert rows(seen, DONE) == [("done", "ann", "a")]
-    assert rows(replace(seen, merges=MergesSeen()), DONE) == [("merged", "ann", "a")]
+    merged = team(tasks=[task(1, "a", "completed", "ann", shown=shown_seen("merged"))])
+    assert rows(merged, DONE) == [("merged", "ann", "a")]
 
 
 def test_the_strip_has_one_cell_for_each_task_and_says_what_holds_it_up():
     cells = dict(zip([one.id for one in LANTERN.tasks], strip(LANTERN), strict=True))
     assert [cells[id] for id in ("1", "4", "6", "7", "8", "10", "12", "13")] == [
-        *("completed", "merging", "you", "stalled", "conflict", "you", "blocked", "you")
+        *("merged", "merging", "approval", "stalled", "conflict", "plan_waits", "blocked", "question")
     ]
 
 
@@ -146,12 +149,12 @@ def test_a_clock_that_jumped_back_makes_no_negative_ages():
 
 def test_a_task_that_its_holder_gave_up_and_nobody_has_is_a_problem():
     lost = replace(LANTERN.tasks[10], owner=None, failures=1, max_retries=2)
-    rows = attention(replace(LANTERN, tasks=[lost]), NOW)
+    rows = attention(replace(LANTERN, tasks=[replace(lost, shown=shown_seen("to_retry"))]), NOW)
     assert [(row.word, row.task) for row in rows if row.group == "Problems" and row.target == ("task", "11")] == [
-        ("given up", "11")
+        ("to retry", "11")
     ]
     assert not [
-        row for row in attention(replace(LANTERN, tasks=[replace(lost, owner="ann")]), NOW) if row.word == "given up"
+        row for row in attention(replace(LANTERN, tasks=[replace(lost, owner="ann")]), NOW) if row.word == "to retry"
     ]
 
 

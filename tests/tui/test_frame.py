@@ -60,7 +60,9 @@ def full(model: Model, said: str = "text") -> Model:
         PUSH,
         replace(PUSH, id="b1", command=said, state="denied", decided_by="ann", decided_at=ago(60), reason=said),
     ]
-    model.read.merges = [{"task": "8", "status": "conflict", "agent": "rook", "subject": said, "about": said}]
+    model.read.merges = [
+        {"task": "8", "status": "conflict", "word": "in conflict", "agent": "rook", "subject": said, "about": said}
+    ]
     model.read.runs = [{"id": "20261117-09", "state": "working", "said": said}]
     model.read.sessions = [{"id": "lantern", "said": said}]
     model.read.happenings = [

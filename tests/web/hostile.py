@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.tui.lantern import NOW, ago, member, task
+from tests.tui.lantern import NOW, ago, member, open_merge, task
 from tests.web import lantern_page as made
 from tests.web.lantern_reads import DIFF
 
 from atm.formats.files.times import to_iso
-from atm.ui.views.team.seen import ApprovalSeen, AskedSeen, MailSeen, OpenMerge, StalledSeen, TeamSeen
+from atm.ui.views.team.seen import ApprovalSeen, AskedSeen, MailSeen, StalledSeen, TeamSeen
 
 HUGE = "A" * 1_000_000
 STRINGS = (
@@ -107,7 +107,7 @@ def team() -> TeamSeen:
         ],
         stalled=[StalledSeen(str(at + 1), names[at], ago(99), "lead") for at in range(4)],
         merges=replace(
-            made.SEEN.merges, open=[OpenMerge(str(at + 1), "conflict", one) for at, one in enumerate(STRINGS)]
+            made.SEEN.merges, open=[open_merge(str(at + 1), "conflict", one) for at, one in enumerate(STRINGS)]
         )
         if made.SEEN.merges
         else None,

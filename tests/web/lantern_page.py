@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from tests.tui.lantern import LANTERN, NOW, ago
+from tests.tui.lantern import LANTERN, NOW, ago, open_merge, shown_seen
 from tests.web.lantern_reads import COSTS, FOLDER, GOAL, LIFE
 
 from atm.formats.files.times import to_iso
@@ -14,7 +14,6 @@ from atm.ui.views.team.seen import (
     CollisionSeen,
     MemberSeen,
     MergesSeen,
-    OpenMerge,
     SyncSeen,
     TaskSeen,
     TeamSeen,
@@ -74,7 +73,7 @@ SEEN = replace(
     merges=MergesSeen(
         "atm/result/lantern",
         {"merged": 4, "merging": 1, "conflict_detected": 1},
-        open=[OpenMerge("8", "conflict", "with #9 in src/lantern/cli.py; round 2 of 3"), OpenMerge("4", "merging")],
+        open=[open_merge("8", "conflict", "with #9 in src/lantern/cli.py; round 2 of 3"), open_merge("4", "merging")],
         collisions=[CollisionSeen(["5", "10"], ["rook", "wren"], ["src/lantern/http.py"], [])],
     ),
 )
@@ -167,6 +166,7 @@ def crowd(agents: int = 50, tasks: int = 1000) -> TeamSeen:
             names[at % agents] if at % 6 != 3 else None,
             blocked_by=[str(at)] if at % 6 == 2 else [],
             blocked_by_open=[str(at)] if at % 6 == 2 else [],
+            shown=shown_seen(states[at % 6]),
         )
         for at in range(tasks)
     ]

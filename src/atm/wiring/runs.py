@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.config import Settings
+    from atm.domain.board.dependencies import Board
     from atm.domain.runs.limits import Limits
     from atm.domain.runs.orders import RunOrder, RunRules
     from atm.formats.files.layout import Layout
@@ -57,6 +58,18 @@ def build_merges(layout: Layout) -> Merges:
 
     disk = RealDisk(layout.private_roots)
     return MergeFiles(disk, build_locks(layout, disk, RealClock()), layout)
+
+
+def board_with_merges(layout: Layout, board: Board, team: str) -> Board:
+    """The board with the merge queue of its team. A queue that cannot be read counts as missing."""
+    if not os.path.exists(layout.merges(team)):
+        return board
+    from atm.domain.errors import AtmError
+
+    try:
+        return board.with_merges(build_merges(layout).read(team))
+    except AtmError:
+        return board
 
 
 def build_mergeroom(

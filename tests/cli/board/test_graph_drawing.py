@@ -14,7 +14,7 @@ from tests.chaos import LONG
 
 from atm.ui.views.board.graph_drawing import WIDEST_LANES, as_dot, as_svg, as_text
 from atm.ui.views.board.graph_layout import Arrangement, Node, arrange, heights, layers, needed_links
-from atm.ui.views.board.looks import LOOKS
+from atm.ui.views.looks import LOOKS, word_of
 
 at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """What is drawn is checked, not how busy the machine is."""
@@ -186,8 +186,7 @@ def test_a_dozen_tasks_are_shown_with_their_chains():
         "│ │ │ │ step 5 · 1 task",
         "◌─┴─┴─╯ #12 Release 1.0  ← #7 #8 #10 #11",
         "",
-        "◉ 1 in progress  ◎ 1 review  ✎ 1 planning  ○ 1 pending  ◌ 3 blocked  ✓ 3 completed  ✗ 1 failed"
-        "  ⊝ 1 unreachable",
+        "◉ 1 in progress  ◎ 1 in review  ✎ 1 planning  ○ 1 ready  ◌ 3 blocked  ✓ 3 done  ✗ 1 failed  ⊝ 1 unreachable",
     ]
 
 
@@ -226,7 +225,7 @@ def test_a_circle_is_told_below_the_drawing():
 def test_every_state_has_its_symbol_and_its_name(state):
     text = as_text(graph("1", state=state), plain)
     assert f"{LOOKS[state].symbol} #1 Task 1" in text
-    assert f"{LOOKS[state].symbol} 1 {state.replace('_', ' ')}" in text
+    assert f"{LOOKS[state].symbol} 1 {word_of(state)}" in text
 
 
 def test_a_state_that_we_do_not_know_is_shown_as_it_is():
@@ -319,7 +318,7 @@ def test_dot_says_what_depends_on_what():
     assert '  "1" -> "2";' in dot
     assert '"99"' not in dot
     assert '  "3" -> "3" [style=dashed' in dot
-    assert 'label="#1 Task 1\\npending"' in dot
+    assert 'label="#1 Task 1\\nready"' in dot
 
 
 def boxes_of(svg: str) -> list[tuple[float, float]]:
@@ -363,7 +362,7 @@ def test_a_word_that_is_longer_than_a_line_is_broken():
 def test_the_legend_counts_the_states_that_there_are():
     texts = [element.text for element in ElementTree.fromstring(as_svg(TWELVE, "crew")).iter(f"{SVG}text")]
     assert "blocked 3" in texts
-    assert "completed 3" in texts
+    assert "done 3" in texts
     assert "cancelled 0" not in texts
 
 

@@ -50,9 +50,9 @@ def test_blocked_by_open_leaves_out_what_is_done(board):
     assert (blocked["blockedBy"], blocked["blocked_by_open"]) == (["2", "3"], ["3"])
 
 
-def test_people_see_blocked_apart_from_pending_and_by_what(board):
+def test_people_see_blocked_apart_from_ready_and_by_what(board):
     lines = {line.split()[0]: line for line in board("list").out.splitlines() if line.strip().startswith("#")}
-    assert lines["#3"].split()[1:3] == ["○", "pending"]
+    assert lines["#3"].split()[1:3] == ["○", "ready"]
     assert lines["#5"].split()[1:3] == ["◌", "blocked"]
     assert lines["#5"].rstrip().endswith("#2 #3")
     assert "high" in lines["#5"]

@@ -37,11 +37,11 @@ def test_it_tells_what_changes_and_ends_when_all_is_done(tasks, watching, eventu
     process, text = watching("--until-done")
     eventually(lambda: "0 of 2 done" in text())
     tasks("claim", "--as", "ann")
-    eventually(lambda: "#1 pending → in progress  @ann  First" in text())
+    eventually(lambda: "#1 ready → in progress  @ann  First" in text())
     tasks("complete", "1", "--as", "ann")
-    eventually(lambda: "#2 blocked → pending" in text())
+    eventually(lambda: "#2 blocked → ready" in text())
     tasks("add", "Third")
-    eventually(lambda: "#3 new → pending" in text())
+    eventually(lambda: "#3 new → ready" in text())
     tasks("cancel", "3")
     tasks("claim", "--as", "ann")
     assert process.poll() is None
@@ -78,9 +78,9 @@ def test_changes_by_other_programs_are_told_too(tasks, watching, eventually, atm
     changed = path.read_text().replace('"pending"', '"completed"')
     with path.open("r+") as file:  # in place, but never empty: whoever looks in between would tell of a torn file too
         file.write(changed)
-    eventually(lambda: "#1 pending → completed" in text())
+    eventually(lambda: "#1 ready → done" in text())
     path.unlink()
-    eventually(lambda: "#1 completed → gone" in text())
+    eventually(lambda: "#1 done → gone" in text())
     process.kill()
 
 
@@ -124,7 +124,7 @@ def test_a_team_that_ends_meanwhile_does_not_crash_it(tasks, watching, eventuall
     eventually(lambda: "0 of 1 done" in text())
     shutil.rmtree(atm.home / ".claude/tasks/crew")
     assert process.wait(60) == 0
-    assert "#1 pending → gone" in text()
+    assert "#1 ready → gone" in text()
     assert b"unexpected" not in process.stderr.read()
 
 

@@ -18,7 +18,7 @@ def test_people_see_team_members_mail_tasks_and_spool(crew, block):
     assert str(crew.home / ".claude/teams/crew/config.json") in out
     assert ["ann", "general-purpose", "unknown", "unknown", "1"] in [line[:5] for line in lines]
     assert ["bob", "general-purpose", "unknown", "unknown", "?", "unreadable"] in lines
-    assert "tasks: 0 pending, 0 in progress, 0 completed" in out
+    assert "tasks: 0 ready, 0 in progress, 0 done" in out
     assert "spool: 1 waiting" in out
 
 

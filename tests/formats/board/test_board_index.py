@@ -149,6 +149,6 @@ def test_a_line_is_about_a_number_that_a_task_can_have(number, is_ours):
 
 
 def test_a_line_with_every_field_of_a_card_is_ours_and_one_with_another_is_not():
-    line = [*json.loads(encode_rows([Row(Card(7, source="plan.md"), (1, 2, 3), is_proven=True)]))]
+    line = [*json.loads(encode_rows([Row(Card(7, merged="c0ffee"), (1, 2, 3), is_proven=True)]))]
     assert is_line(line)
     assert not is_line([*line, "more"])

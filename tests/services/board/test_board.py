@@ -492,7 +492,7 @@ class TestRelease:
         board.complete(boardroom, "crew", "ann", "1")
         with pytest.raises(TaskClosed):
             board.release(boardroom, "crew", LEAD, "1")
-        assert board.reopen(boardroom, "crew", LEAD, "1", "not good").status == "pending"
+        assert board.reopen(boardroom, "crew", LEAD, "1", "not good")[0].status == "pending"
         assert claim(boardroom, "bob") == "1"
 
     def test_agents_do_not_reopen(self, boardroom):

@@ -107,6 +107,19 @@ def why_not(check: Record, ran: Ran, limit: float) -> str:
     return f"{describe(check)} {said}" + (f":\n{tail}" if tail else "")
 
 
+def reason_and_output(error: str) -> tuple[str, str]:
+    """What an attempt failed of, and what its command or check printed: the first line of an error, and the rest."""
+    reason, _, output = error.strip().partition("\n")
+    return reason.removesuffix(":"), output.strip("\n")
+
+
+def in_brief(error: str, lines: int = 10, longest: int = 1500) -> str:
+    """An error with the last lines of its output: errors stand at the end of an output, and reasons at its head."""
+    reason, output = reason_and_output(error)
+    end = "\n".join([line for line in output.split("\n") if line.strip()][-lines:])[-longest:]
+    return f"{reason[:500]}:\n{end}" if end else reason[:500]
+
+
 def said_by(ran: Ran) -> str:
     """The end of both streams."""
     return (ran.output + ran.errors)[-OUTPUT_KEPT:]

@@ -7,6 +7,7 @@ was given up for dead cannot finish what has long been another claimant's.
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import OUTPUT_KEPT, describe, reason_and_output
 from atm.domain.board.tasks import (
     CANCELLED,
     COMPLETED,
@@ -15,23 +16,31 @@ from atm.domain.board.tasks import (
     PENDING,
     Change,
     Refusal,
+    Task,
     by_urgency,
     urgency,
 )
 from atm.domain.errors import NotAllowed
 from atm.domain.names import same_name
+from atm.domain.plain import dicts_in
 from atm.domain.work_errors import NotClaimant, TaskClosed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card, Stamp, Task
-    from atm.domain.plain import Plain
+    from atm.domain.board.tasks import Card, Stamp
+    from atm.domain.plain import Plain, Record
 
     Rule = Callable[[Task], Change | None]
     """What shall become of a task, decided on its file as it is under the lock."""
+
+
+MOST_TRIES = 10
+"""Failed attempts that stand in the file of a task, with their output; the history keeps all of them."""
+
+LONGEST_REASON = 500
 
 
 class ClaimChoice:
@@ -189,7 +198,7 @@ def complete(
 def fail(card: Card, by: Stamp, error: str, *, final: bool = False, reason: str = "failed") -> Change:
     """An attempt went wrong: back to the board, or failed for good when the retries are used up."""
     failures = card.failures + 1
-    own: dict[str, Plain] = {**_ended(card), "failures": failures, "error": error}
+    own: dict[str, Plain] = {**_ended(card), "failures": failures, "error": error, "tries": _tries(card, by, error)}
     facts: dict[str, Plain] = {"attempt": failures, "error": error, "claim": card.claim_id, "owner": card.owner}
     if final or failures > card.max_retries:
         own["outcome"] = FAILED
@@ -197,6 +206,20 @@ def fail(card: Card, by: Stamp, error: str, *, final: bool = False, reason: str 
         return Change(event, fields={"status": IN_PROGRESS, "owner": ""}, own=own)
     event = by.event("status_changed", **{"from": card.status, "to": PENDING}, reason=reason, **facts)
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
+
+
+def _tries(card: Card, by: Stamp, error: str) -> Plain:
+    """What is kept of each attempt that failed: the reason, and the end of what its command or check printed."""
+    reason, output = reason_and_output(error)
+    made: Record = {
+        "attempt": card.failures + 1,
+        "by": card.owner or by.actor,
+        "at": by.at,
+        "error": reason[:LONGEST_REASON],
+        "output": output[-OUTPUT_KEPT:],
+    }
+    before = dicts_in(card.details.get("tries")) if isinstance(card, Task) else []
+    return [*before[1 - MOST_TRIES :], made]
 
 
 def release(card: Card, by: Stamp, reason: str = "released") -> Change:
@@ -239,11 +262,17 @@ def cancel(card: Card, by: Stamp, reason: str) -> Change:
     return Change(event, fields={"status": IN_PROGRESS, "owner": ""}, own={**_ended(card), "outcome": CANCELLED})
 
 
-def reopen(card: Card, by: Stamp, reason: str) -> Change:
-    """Back from completed, failed or cancelled: with all its retries, for any member."""
+def reopen(card: Card, by: Stamp, reason: str, acceptance: Sequence[Record] | None = None) -> Change:
+    """
+    Back from completed, failed or cancelled: with all its attempts, for any member. `acceptance` replaces its checks.
+    What failed before stays in the history and in `tries`.
+    """
     event = by.event("status_changed", **{"from": card.outcome or card.status, "to": PENDING}, reason=reason)
-    gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified", "work")
-    own: dict[str, Plain] = {**_ended(card), **dict.fromkeys(gone), "failures": 0}
+    gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified", "work", "lastCheck")
+    own: dict[str, Plain] = {**_ended(card), **dict.fromkeys((*gone, "refused")), "failures": 0}
+    if acceptance is not None:
+        own["acceptance"] = [*acceptance] or None
+        event["checks"] = [describe(check) for check in acceptance]
     if card.plan:
         own["plan"] = {"state": "required"}
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
@@ -270,7 +299,7 @@ def check_open(card: Card) -> None:
     if card.problem:
         raise TaskClosed(f"the file of #{card.id} cannot be read: {card.problem}", "mend or remove the file")
     if card.is_finished:
-        raise TaskClosed(f"#{card.id} is {card.outcome or card.status}", "reopen it with `atm tasks release --reopen`")
+        raise TaskClosed(f"#{card.id} is {card.outcome or card.status}", f"reopen it: `atm tasks reopen {card.id}`")
 
 
 def check_may_lead(who: str, is_boss: bool, what: str) -> None:

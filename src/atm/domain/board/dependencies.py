@@ -27,6 +27,26 @@ from atm.domain.work_errors import BadTask, DependencyCycle, NoSuchTask
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Protocol
+
+    class QueuedWork(Protocol):
+        """Completed work of a task on its way to the target."""
+
+        @property
+        def task(self) -> str: ...
+        @property
+        def head(self) -> str: ...
+        @property
+        def status(self) -> str: ...
+        @property
+        def skipped(self) -> bool: ...
+
+    class WorkQueue(Protocol):
+        """What waits to be merged, and what was."""
+
+        @property
+        def items(self) -> Sequence[QueuedWork]: ...
+
 
 NO_NUMBER = -1
 _ENDED = {FAILED: "failed for good", CANCELLED: "was cancelled"}
@@ -35,12 +55,14 @@ _ENDED = {FAILED: "failed for good", CANCELLED: "was cancelled"}
 class Board:
     """All tasks of a team at one moment."""
 
-    __slots__ = ("_blockers", "_dependants", "_lost", "cards", "gone")
+    __slots__ = ("_blockers", "_dependants", "_lost", "cards", "gone", "merges")
 
     def __init__(self, cards: dict[int, Card], gone: dict[int, Card] | None = None) -> None:
         self.cards = cards
         self.gone = gone or {}
         """Tasks whose file is not there any more, as they were when last seen."""
+        self.merges: Mapping[str, QueuedWork] | None = None
+        """Items of the team's merge queue by task; None if there is no queue, or if it was not read."""
         self._blockers: dict[int, Sequence[str]] | None = None
         self._dependants: dict[str, list[int]] | None = None
         self._lost: dict[int, str] | None = None
@@ -62,8 +84,18 @@ class Board:
         """The board after these tasks changed."""
         changed = {card.number: card for card in cards}
         board = Board({**self.cards, **changed}, self.gone)
+        board.merges = self.merges
         if all(_has_same_edges(self.cards.get(number), card) for number, card in changed.items()):
             board._blockers, board._dependants = self._blockers, self._dependants
+        return board
+
+    def with_merges(self, queue: WorkQueue | None) -> Board:
+        """The same board, which also knows how far the merging of its tasks is."""
+        if queue is None and self.merges is None:
+            return self
+        board = Board(self.cards, self.gone)
+        board._blockers, board._dependants, board._lost = self._blockers, self._dependants, self._lost
+        board.merges = {one.task: one for one in queue.items} if queue is not None else None
         return board
 
     def without_edges(self, id: str, others: Sequence[str]) -> Board:

@@ -75,6 +75,8 @@ CARD_FIELDS = (
     "key",
     "runtime",
     "source",
+    "work",
+    "merged",
 )
 """In the order in which a card is made and the index remembers it: what is rarely set stands last."""
 
@@ -113,21 +115,19 @@ class Card:
         key: str = "",
         runtime: str = "",
         source: str = "",
+        work: str = "",
+        merged: str = "",
     ) -> None:
-        self.number = number
-        self.subject = subject
-        self.status = status
-        self.owner = owner
-        self.blocked_by = blocked_by
-        self.blocks = blocks
+        self.number, self.subject = number, subject
+        self.status, self.owner = status, owner
+        self.blocked_by, self.blocks = blocked_by, blocks
         self.priority = priority
         self.outcome = outcome
         """"" or failed or cancelled."""
         self.claim_id = claim_id
         """Set while a claim made through us is in force: it goes with the owner who made it."""
         self.claimed_at = claimed_at
-        self.failures = failures
-        self.max_retries = max_retries
+        self.failures, self.max_retries = failures, max_retries
         self.review = review
         """"" or review, approved, changes_requested."""
         self.reviewer = reviewer
@@ -147,6 +147,8 @@ class Card:
         """What its agent should run with; empty for any."""
         self.source = source
         """The file of the plan that it comes from."""
+        self.work, self.merged = work, merged
+        """The commits of its completed work on its branch and on the target; empty for none."""
 
     @property
     def id(self) -> str:

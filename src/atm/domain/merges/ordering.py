@@ -52,6 +52,8 @@ def refresh(
     for item in queue.items:
         if item.task in given_up and item.is_moving:
             item.flag(FAILED, "its task was completed once, and was given up since")
+        elif item.task in still_open and item.needs_human:
+            item.needs_human, item.reason = False, f"#{item.task} was opened again: its next work is merged"
     _wait(queue, {one.task: one.blockers for one in done}, {*still_open})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import in_brief
 from atm.domain.board.tasks import BLOCKED, CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.states import SPAWNING
 from atm.domain.merges.items import CONFLICT, MERGED
@@ -89,7 +90,7 @@ def _task(memory: RunMemory, card: Card, view: RunView) -> Iterator[RunEvent]:
         if not card.is_claimed and state not in _ENDS and state != FAILED:
             return
         known.state = ""
-    if known.state == COMPLETED and not card.is_finished:
+    if known.state in (COMPLETED, FAILED, CANCELLED) and not card.is_finished:
         yield RunEvent(kinds.REOPENED, card.id, view.now, state=state)
         known.failures, known.state, known.owner, known.claim = card.failures, state, "", ""
     if card.failures > known.failures or (state == FAILED and known.state != FAILED):
@@ -100,7 +101,7 @@ def _task(memory: RunMemory, card: Card, view: RunView) -> Iterator[RunEvent]:
             state=state,
             attempt=card.failures,
             final=state == FAILED,
-            error=facts.error[:500] or None,
+            error=in_brief(facts.error) or None,
             by=known.owner or None,
             cut_off=known.is_cut_off or None,
         )

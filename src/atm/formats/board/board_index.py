@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNSETTLED = (0, 0, 0)
 """A version that never matches: the file was changed so shortly before that its stamp proves nothing."""
 
-_FORMAT, _PROVEN, _GONE = 8, 1, 2
+_FORMAT, _PROVEN, _GONE = 16, 1, 2
 """The first number of a line: the format, and two facts."""
 
 TRUSTED = _FORMAT | _PROVEN

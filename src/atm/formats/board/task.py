@@ -7,7 +7,18 @@ A change replaces the spans it is about; whatever else stands in the file stays 
 from __future__ import annotations
 
 from atm.domain.board.reviews import kept_events
-from atm.domain.board.tasks import IN_PROGRESS, MAX_RETRIES, MOST_EVENTS, PENDING, REVIEW, STATUSES, Card, Change, Task
+from atm.domain.board.tasks import (
+    COMPLETED,
+    IN_PROGRESS,
+    MAX_RETRIES,
+    MOST_EVENTS,
+    PENDING,
+    REVIEW,
+    STATUSES,
+    Card,
+    Change,
+    Task,
+)
 from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.formats.files.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
@@ -38,6 +49,8 @@ def decode_task(data: bytes, number: int | None = None) -> Task:
 def _card(number: int, record: dict[str, Plain], own: dict[str, Plain], is_hidden: bool) -> Card:
     status, owner = _word(record, "status") or PENDING, _word(record, "owner")
     claim, review, plan, question = (_part(own, key) for key in ("claim", "review", "plan", "clarification"))
+    work = _part(own, "work")
+    commit = _word(work, "commit")
     is_in_force = status == IN_PROGRESS and bool(owner) and same_name(_word(claim, "by"), owner)
     events = own.get("events")
     last = events[-1] if isinstance(events, list) and events else None
@@ -65,6 +78,8 @@ def _card(number: int, record: dict[str, Plain], own: dict[str, Plain], is_hidde
         key=_word(own, "key"),
         runtime=_word(own, "runtime"),
         source=_word(own, "source"),
+        work=commit if status == COMPLETED and commit != _word(work, "base") else "",
+        merged=_word(work, "merged") if status == COMPLETED else "",
     )
 
 

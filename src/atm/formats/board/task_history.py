@@ -6,17 +6,21 @@ Each line is an event, its number, its task, and how the task stood afterwards.
 
 from __future__ import annotations
 
-from atm.domain.board.tasks import MOST_NUMBERS, Card
+from atm.domain.board.tasks import LONGEST_NUMBER, MOST_NUMBERS, Card
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from atm.domain.plain import Plain, Record
 
 OBSERVED, VANISHED = "observed", "vanished"
 """What we did not do but found: another program changed the task, or its file is gone."""
+
+
+SHOWN_BY = ("review", "plan", "needs", "failures", "work", "merged")
+"""What else decides how a task is shown."""
 
 
 class Past:
@@ -43,7 +47,7 @@ class PastLine:
     def __init__(self, card: Card, event: Record) -> None:
         self._task = card.id
         self._event = event
-        self._after: dict[str, Plain] = state_of(card)
+        self._after: dict[str, Plain] = _after(card)
 
     def numbered(self, seq: int) -> bytes:
         said = {key: value for key, value in self._event.items() if key not in ("seq", "task", "after")}
@@ -53,6 +57,32 @@ class PastLine:
 def state_of(card: Card) -> dict[str, Plain]:
     """What a change of a task is judged by; the subject because the file may be gone one day."""
     return {"status": card.status, "owner": card.owner, "outcome": card.outcome, "subject": card.subject}
+
+
+def _after(card: Card) -> dict[str, Plain]:
+    """With what else a replay must know to show its state; what is not set is left out."""
+    more: dict[str, Plain] = {key: getattr(card, key) for key in SHOWN_BY}
+    return {**state_of(card), **{key: value for key, value in more.items() if value}}
+
+
+def card_then(one: Past, blocked_by: Sequence[str] = ()) -> Card:
+    """A task as it was after an event. Lines of earlier versions say less of it."""
+    words = {key: value for key, value in one.after.items() if isinstance(value, str)}
+    failures = one.after.get("failures")
+    return Card(
+        int(one.task) if one.task.isascii() and one.task.isdecimal() and len(one.task) <= LONGEST_NUMBER else 0,
+        words.get("subject", ""),
+        status=words.get("status", ""),
+        owner=words.get("owner", ""),
+        outcome=words.get("outcome", ""),
+        blocked_by=blocked_by,
+        failures=failures if isinstance(failures, int) else 0,
+        review=words.get("review", ""),
+        plan=words.get("plan", ""),
+        needs=words.get("needs", ""),
+        work=words.get("work", ""),
+        merged=words.get("merged", ""),
+    )
 
 
 def decode_past(data: bytes) -> tuple[list[Past], int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import reason_and_output
+from atm.domain.board.tasks import FAILED
 from atm.domain.untrusted_text import one_line, shell_words
 
 TYPE_CHECKING = False
@@ -9,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.plain import Plain
+
+SHOWN_LINES = 20
+"""Lines of output that the report keeps of each failure."""
 
 IN_WORDS = {
     "success": "everything that was wanted was completed",
@@ -90,12 +95,26 @@ def _not_done(facts: Mapping[str, Plain]) -> str:
     lines = ["## Not done", "", "| task | state | why |", "|---|---|---|"]
     for row in rows:
         state = "needs a person" if row["task"] in people else str(row["state"])
-        lines.append(f"| #{row['task']} {_cell(row['subject'])} | {state} | {_cell(row['why'])[:300]} |")
+        why, _ = reason_and_output(str(row["why"] or ""))
+        lines.append(f"| #{row['task']} {_cell(row['subject'])} | {state} | {_cell(why)[:300]} |")
+    for row in rows:
+        if row["state"] == FAILED:
+            lines += ["", *_failure(row, str(facts["team"]))]
     saved = facts.get("salvage")
     if isinstance(saved, list) and saved:
         ids = ", ".join(f"`atm salvage show {shell_words(str(one))}`" for one in saved[:10])
         lines += ["", f"What was begun and not finished is saved: {ids}."]
     return "\n".join([*lines, ""])
+
+
+def _failure(row: Mapping[str, Plain], team: str) -> list[str]:
+    """The last lines of what its command or check printed, and the command that brings the task back."""
+    task = shell_words(str(row["task"]))
+    _, output = reason_and_output(str(row["why"] or ""))
+    printed = [one_line(line)[:300] for line in output.split("\n") if line.strip()][-SHOWN_LINES:]
+    lines = [f"#{_cell(row['task'])} {_cell(row['subject'])} failed for good. The way back:"]
+    lines += ["", f"    atm tasks reopen {task} --team {shell_words(team)}"]
+    return [*lines, "", "The last lines of its output:", "", *(f"    {line}" for line in printed)] if printed else lines
 
 
 def _agents(facts: Mapping[str, Plain]) -> str:

@@ -17,15 +17,18 @@ from atm.domain.work_errors import ChecksFailed, NoSuchTask, TaskClosed
 from atm.formats.team.team_config import must_plan
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.leaving import release_in_turn
+from atm.services.board.marks import marker_for
 from atm.services.team.lifecycle import note_activity
 from atm.services.team.presence import beat
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Refusal, Task
-    from atm.domain.plain import Plain
+    from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
     from atm.ports.board.tasks import Turn
     from atm.ports.board.workplaces import KeptWork
@@ -320,17 +323,27 @@ def give_back(boardroom: Boardroom, team: str, who: str, id: str, why: str, clai
     return _changed(boardroom, found, who, id, rule)
 
 
-def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
-    """Back from completed, failed or cancelled."""
+def reopen(
+    boardroom: Boardroom, team: str, who: str, id: str, reason: str, checks: Sequence[Record] | None = None
+) -> tuple[Task, list[str]]:
+    """Back from completed, failed or cancelled, and what becomes reachable again. `checks` replace those it had."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)
+    marker = marker_for(boardroom, found, who, checks) if checks else None
 
     def rule(task: Task) -> Change | None:
         claims.check_may_lead(who, is_boss(boardroom.room, found, who), "reopen a finished task")
         if not task.is_finished:
             raise TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
-        return claims.reopen(task, by, reason)
+        acceptance = marker.marked(task.id, task.text("folder"), checks) if marker is not None and checks else checks
+        return claims.reopen(task, by, check_text(reason, "note"), acceptance)
 
-    return _changed(boardroom, found, who, id, rule)
+    with boardroom.tasks.turn(found.name) as turn:
+        before = set(turn.board.lost())
+        done = turn.change(task_id(id), rule)
+        reachable = before - set(turn.board.lost())
+    sign_of_life(boardroom, found, who)
+    task = done if done is not None else boardroom.tasks.read(found.name, task_id(id))
+    return task, [str(number) for number in sorted(reachable)]
 
 
 def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from atm.domain.board.dependencies import Board
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.approvals.records import approval_json
@@ -23,7 +24,7 @@ from atm.services.snapshot.merges import merge_fields
 from atm.services.snapshot.questions import asked_in
 from atm.services.snapshot.runs import KeptRun, RunsNow
 from atm.services.snapshot.stalls import stalled_in
-from atm.services.snapshot.tasks import task_counts, task_fields
+from atm.services.snapshot.tasks import task_counts, task_counts_shown, task_fields
 from atm.services.team.leading import lead_of
 from atm.services.team.lifecycle import standing, team_id
 from atm.services.team.registry import find_team
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from atm.domain.approvals.requests import Approval
-    from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
     from atm.domain.mail.escalation import Waiting
+    from atm.domain.merges.items import MergeQueue
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.approvals import Approvals
@@ -59,7 +60,7 @@ class _KeptTeam:
 
     inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
     cards: list[list[Plain]] | None = None
-    """None: nothing is known of them."""
+    """With what the merge queue says of them. None: nothing is known of them."""
     tasks: dict[str, Plain] = field(default_factory=dict)
     """And what is said of them."""
     held: dict[str, list[Plain]] = field(default_factory=dict)
@@ -108,6 +109,8 @@ class Snapshots:
         desk = self._desk
         troubles: list[Plain] = []
         board = _tried(lambda: desk.boardroom.tasks.board(team.name), troubles, "tasks")
+        queue = _tried(lambda: self._merges.read(team.name), troubles, "merges")
+        board = board.with_merges(queue) if board is not None else None
         stands = standing(desk.room, team.name)
         mail, tasks = self._mail(team, kept), _tasks(board, kept)
         waiting = _tried(lambda: self._waiting.of(desk.room, team.name), troubles, "receipts") or []
@@ -126,7 +129,7 @@ class Snapshots:
             "stalled": _tried(lambda: self._stalled(team.name, board), troubles, "stalls") or [],
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
             "approvals": _tried(lambda: self._asked(team, board, kept), troubles, "approvals") or [],
-            "merges": _tried(lambda: merge_fields(self._merges, team.name), troubles, "merges"),
+            "merges": self._merging(team.name, queue, board) if queue is not None else None,
             "spool": self._spool(team),
             "troubles": troubles,
         }
@@ -137,6 +140,9 @@ class Snapshots:
         except OSError as error:
             troubles.append(f"runs: {error}")
             return []
+
+    def _merging(self, team: str, queue: MergeQueue, board: Board | None) -> dict[str, Plain]:
+        return merge_fields(queue, board or Board({}), self._merges.collisions(team))
 
     def _asked(self, team: Team, board: Board | None, kept: _KeptTeam) -> list[Plain]:
         """Requests whose asker needs an answer, as they are asked; nothing is closed by looking."""
@@ -240,13 +246,18 @@ def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
     """Said anew only if one of them is another: what one says depends on the others."""
     if board is None:
         kept.cards, kept.held = None, {}
-        return {"tasks": [], "task_counts": {}}
+        return {"tasks": [], "task_counts": {}, "task_counts_shown": {}}
     found = board.sorted()
     cards = [card.values() for card in found]
+    cards += [[one.task, one.status, one.head, one.skipped] for one in (board.merges or {}).values()]
     if cards != kept.cards:
         kept.cards = cards
         shown = [task_fields(card, board) for card in found if not card.is_hidden]
-        kept.tasks = {"tasks": [*shown], "task_counts": task_counts(board)}
+        kept.tasks = {
+            "tasks": [*shown],
+            "task_counts": task_counts(board),
+            "task_counts_shown": task_counts_shown(board),
+        }
         kept.held = _held(found)
     return kept.tasks
 

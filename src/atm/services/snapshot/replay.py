@@ -10,8 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from atm.domain.approvals.requests import ASKED
+from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import COMPLETED
 from atm.domain.mail.receipts import ARCHIVED, RESTORED, RETURNED
-from atm.formats.board.task_history import VANISHED
+from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
+from atm.domain.merges.shown_state import shown_state
+from atm.formats.board.task_history import VANISHED, card_then
 from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import MESSAGE
 from atm.services.snapshot.happenings import happenings
@@ -20,11 +24,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain, Record
     from atm.domain.runs.memory import RunEvent
     from atm.formats.board.task_history import Past
     from atm.formats.mail.journal import Entry
 
+GRAIN = 0.001
+"""Events of runs are kept to the millisecond."""
 HAVE_READ = ("read", "answered", ARCHIVED)
 MOST_MARKS = 5000
 JUST = 30
@@ -72,13 +79,13 @@ class TeamPast:
     def at(self, moment: float, marks: Sequence[TeamMark]) -> dict[str, Plain]:
         """The team as it stood then."""
         before = [mark for mark in marks if mark.at <= moment]
-        merges = _merges(self.events, moment)
+        merges = _merges(self.events, self.past, moment)
         return {
             "moment": moment,
-            "tasks": [*_tasks(self.past, self.waits, moment)],
+            "tasks": [*_tasks(self.past, self.waits, [*merges.values()], moment)],
             "members": [*_members(self.entries, self.events, before, moment)],
             "approvals": [*_approvals(self.audit, self.commands, moment)],
-            "merges": [{"task": task, "status": status} for task, status in merges.items()],
+            "merges": [{"task": task, "status": item.status} for task, item in merges.items()],
             "happened": [mark.fields() for mark in before[-JUST:]],
         }
 
@@ -106,24 +113,33 @@ def _told(event: RunEvent, kind: str) -> str:
     return f"{about}{word} {'; '.join(facts)}".strip()
 
 
-def _tasks(past: Iterable[Past], waits: dict[str, list[str]], moment: float) -> Iterator[dict[str, Plain]]:
-    found: dict[str, dict[str, Plain]] = {}
+def _tasks(
+    past: Iterable[Past], waits: dict[str, list[str]], merges: Sequence[MergeItem], moment: float
+) -> Iterator[dict[str, Plain]]:
+    """Shown as a board of that moment is shown, by the same rule."""
+    found: dict[str, Card] = {}
     for one in past:
         at = from_iso(one.word("at"))
         if at is None or at > moment:
             continue
         if one.word("type") == VANISHED:
             found.pop(one.task, None)
-            continue
-        after = {key: value for key, value in one.after.items() if isinstance(value, str)}
-        status, outcome = after.get("status", ""), after.get("outcome", "")
-        state = outcome if status == "completed" and outcome not in ("", "completed") else status
-        owner: Plain = after.get("owner") or None
-        found[one.task] = {"id": one.task, "subject": after.get("subject", ""), "state": state, "owner": owner}
-    for id, known in sorted(found.items(), key=lambda pair: (not pair[0].isdecimal(), pair[0].zfill(12))):
-        open_now = [other for other in waits.get(id, []) if found.get(other, {}).get("state") != "completed"]
-        is_blocked = known["state"] == "pending" and bool(open_now)
-        yield {**known, "state": "blocked" if is_blocked else known["state"], "blocked_by": [*waits.get(id, [])]}
+        else:
+            found[one.task] = card_then(one, waits.get(one.task, []))
+    queue = MergeQueue(team="", items=[*merges])
+    for item in queue.items:
+        card = found.get(item.task)
+        item.head = card.work if card is not None else ""
+    board = Board({card.number: card for card in found.values()}).with_merges(queue)
+    for card in board.sorted():
+        yield {
+            "id": card.id,
+            "subject": card.subject,
+            "state": board.state(card),
+            "shown": shown_state(card, board).fields(),
+            "owner": card.owner or None,
+            "blocked_by": [*card.blocked_by],
+        }
 
 
 def _members(
@@ -165,12 +181,21 @@ def _approvals(audit: Iterable[Record], commands: dict[str, str], moment: float)
     yield from found.values()
 
 
-def _merges(events: Iterable[RunEvent], moment: float) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _merges(events: Iterable[RunEvent], past: Iterable[Past], moment: float) -> dict[str, MergeItem]:
+    """What became of the work that each task had completed last; merges of former work are over."""
+    completed_at = {one.task: at for one in past if (at := _completed_at(one)) is not None and at <= moment}
+    found: dict[str, MergeItem] = {}
     for event in events:
-        if event.at <= moment and event.kind.startswith("merge."):
-            found[event.subject] = event.kind.partition(".")[2]
+        kind, _, status = event.kind.partition(".")
+        if kind != "merge" or event.at > moment or status not in STATUSES:
+            continue
+        if event.at + GRAIN >= completed_at.get(event.subject, event.at):
+            found[event.subject] = MergeItem(task=event.subject, status=status)
     return found
+
+
+def _completed_at(one: Past) -> float | None:
+    return from_iso(one.word("at")) if one.word("type") == "status_changed" and one.word("to") == COMPLETED else None
 
 
 # Over time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.board.tasks import UNREACHABLE
+from atm.domain.merges.shown_state import shown_counts, shown_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def task_fields(card: Card, board: Board) -> dict[str, Plain]:
         "subject": card.subject,
         "status": card.status,
         "state": board.state(card),
+        "shown": shown_state(card, board).fields(),
         "owner": card.owner or None,
         "blocked_by": [*board.blockers(card)],
         "blocks": [other.id for other in board.dependants(card.id)],
@@ -45,3 +47,8 @@ def task_fields(card: Card, board: Board) -> dict[str, Plain]:
 def task_counts(board: Board) -> dict[str, Plain]:
     """How many in each state; the three that everybody knows are always there."""
     return {"pending": 0, "in_progress": 0, "completed": 0, **board.counts()}
+
+
+def task_counts_shown(board: Board) -> dict[str, Plain]:
+    """How many are shown in each state."""
+    return {**shown_counts(board)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.ui.cli.render import Style
-from atm.ui.views.board.looks import LOOKS
+from atm.ui.views.looks import LOOKS
 from atm.ui.views.style import BOLD, DIM, GREEN, RED
 from atm.ui.views.tables import table
 

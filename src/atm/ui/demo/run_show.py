@@ -16,8 +16,10 @@ from atm.ui.demo.run_proof import proofs
 from atm.ui.demo.run_repository import AGENTS, TEAM
 from atm.ui.demo.run_sandbox import DemoTrouble, Sandbox
 from atm.ui.views.fitting import cut
-from atm.ui.views.runs import CELLS, event_line, pad, summary
+from atm.ui.views.looks import look
+from atm.ui.views.runs import event_line, pad, summary
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.team.signs import cell_sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +105,8 @@ class Stage:
     def show(self, play: Play, event: RunEvent | None) -> None:
         line = event_line(event, play.titles) if event is not None and event.kind not in QUIET else None
         if line is not None or self._live:
-            self._say(play, [self._style(cut(line[0], WIDTH), line[1])] if line is not None else [])
+            text, colour = line if line is not None else ("", "")
+            self._say(play, [self._style(cut(one, WIDTH), colour) for one in text.split("\n") if one])
 
     def _say(self, play: Play, lines: list[str]) -> None:
         if self._session.as_json:
@@ -123,7 +126,7 @@ class Stage:
         states = [task.state for _, task in sorted(play.memory.tasks.items(), key=lambda one: int(one[0]))]
         if not states:
             return []
-        cells = "".join(self._style(*CELLS.get(state, ("?", YELLOW))) for state in states)
+        cells = "".join(self._style(cell_sign(state).mark, *look(state).codes) for state in states)
         took = seconds_in_words(play.memory.seconds(time.time()))
         done = f"{states.count('completed')} of {len(states)} done"
         head = f" {self._style(TEAM, BOLD)}  {cells}  {done}  {took}"

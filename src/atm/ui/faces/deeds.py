@@ -89,7 +89,9 @@ def _task(id: str, seen: TeamSeen) -> list[KeyOffer]:
     if task.owner:
         made.append(KeyOffer("m", "write", ("send", task.owner, "--", ANSWER), asks=f"write to {task.owner}"))
     made.append(KeyOffer("c", "comment", ("tasks", "comment", id, "--", ANSWER), asks=f"remark on #{id}"))
-    if task.state not in ("completed", "cancelled"):
+    if task.state in ("completed", "failed", "cancelled"):
+        made.append(KeyOffer("O", "reopen", ("tasks", "reopen", id, "--note", "reopened by a person"), is_twice=True))
+    if task.state not in ("completed", "failed", "cancelled"):
         made.append(
             KeyOffer("D", "cancel", ("tasks", "cancel", id, "--reason", "cancelled by a person"), is_twice=True)
         )

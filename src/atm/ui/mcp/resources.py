@@ -18,7 +18,7 @@ from atm.formats.files.json_record import encode
 from atm.services.mail.reading import Filter, peek
 from atm.ui.mcp.actor import home, leads
 from atm.ui.mcp.answers import harmless, shown
-from atm.ui.mcp.board.looking import board_name
+from atm.ui.mcp.board.looking import board_name, board_seen
 from atm.ui.mcp.board.view import counts, preview
 from atm.ui.mcp.mail.reading import whose_inbox
 from atm.ui.mcp.mail.view import summary_fields
@@ -108,7 +108,7 @@ def _parsed(caller: Caller, uri: str) -> tuple[str, str, str]:
 
 
 def _board(caller: Caller) -> dict[str, Plain]:
-    board = caller.boardroom.tasks.board(board_name(caller))
+    board = board_seen(caller, board_name(caller))
     cards = [card for card in board.sorted() if not card.is_hidden and not card.is_finished]
     tasks: list[Plain] = [preview(card, board) for card in cards[:MOST_ROWS]]
     left = len(cards) - len(tasks)

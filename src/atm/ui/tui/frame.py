@@ -41,7 +41,7 @@ from atm.ui.tui.panels.overview import overview, problems
 from atm.ui.tui.panels.requests import one_request, requests
 from atm.ui.views.team.attention import NEEDS, strip
 from atm.ui.views.team.attention import PROBLEMS as PROBLEM_ROWS
-from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, PROVEN, YOU
+from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, REST, YOU, cell_sign
 from atm.ui.views.team.spans import since, span
 
 TYPE_CHECKING = False
@@ -175,15 +175,12 @@ def _strip(seen: TeamSeen, most: int) -> Line:
     if len(kinds) > most:
         order = sorted(kinds, key=lambda kind: [*CELLS].index(kind) if kind in CELLS else len(CELLS))
         kinds = [order[at * len(order) // most] for at in range(most)]
-    return [(CELLS.get(kind, ("?", "?"))[0], _meaning(kind)) for kind in kinds]
+    return [(cell_sign(kind).mark, _meaning(kind)) for kind in kinds]
 
 
-def _meaning(kind: str) -> str:
-    if kind in ("you", "planning"):
-        return YOU
-    if kind in ("stalled", "conflict", "failed", "unreachable"):
-        return BROKEN
-    return PROVEN if kind == "completed" else MOVING if kind in ("in_progress", "review", "merging") else DIM
+def _meaning(cell: str) -> str:
+    meaning = cell_sign(cell).meaning
+    return DIM if meaning == REST else meaning
 
 
 def _cost(seen: TeamSeen) -> str:

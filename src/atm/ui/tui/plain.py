@@ -112,7 +112,7 @@ class _Speaker:
             self._say_rows(found)
         elif said == "b":
             for task in self._seen.tasks:
-                self._session.print(f"Task {task.id}, {task.state.replace('_', ' ')}. {one_line(task.subject)}.")
+                self._session.print(f"Task {task.id}, {one_line(task.shown.word)}. {one_line(task.subject)}.")
         else:
             self._session.print(WORDS)
         return True

@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from atm.domain.board.dependencies import Board
 from atm.domain.errors import AtmError
+from atm.domain.merges.shown_state import shown_item
 from atm.domain.plain import counted
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.domain.work_errors import NoSuchAgent
@@ -133,11 +135,14 @@ class TeamReader:
     def merges(self, team: str) -> object:
         from atm.wiring.runs import build_merges
 
-        queue = build_merges(self.session.layout).read(team)
+        queue, tasks = build_merges(self.session.layout).read(team), self.session.boardroom.tasks
+        board = (tasks.board(team) if tasks.exists(team) else Board({})).with_merges(queue)
+        shown = {item.task: shown_item(item, board) for item in (queue.items if queue is not None else ())}
         return [
             {
                 "task": item.task,
-                "status": "skipped" if item.skipped else item.status,
+                "status": shown[item.task].state,
+                "word": shown[item.task].word,
                 "agent": item.agent,
                 "subject": item.subject,
                 "about": item.commit[:12] or item.reason or ", ".join(f"waits for #{id}" for id in item.waits_for),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.ui.views.board.looks import look, spelled
+from atm.ui.views.looks import look, spelled
+from atm.ui.views.team.seen import ShownSeen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class TeamChange:
     words: str
     was: str = ""
     now: str = ""
+    shown: str = ""
+    """The shown state of a task."""
 
 
 def changes(was: TeamSeen, now: TeamSeen) -> list[TeamChange]:
@@ -50,16 +53,18 @@ def _tasks(was: TeamSeen, now: TeamSeen) -> Iterator[TeamChange]:
     before = {task.id: task for task in was.tasks}
     for task in now.tasks:
         old = before.pop(task.id, None)
-        if old is None or (old.state, old.owner) != (task.state, task.owner):
-            yield _task(task, old.state if old else "new", task.state)
+        if old is None or (old.state, old.owner, old.shown) != (task.state, task.owner, task.shown):
+            former, word = (old.state, old.shown.word) if old else ("new", "new")
+            yield _task(task, former, task.state, word, task.shown)
     for task in before.values():
-        yield _task(task, task.state, "gone")
+        yield _task(task, task.state, "gone", task.shown.word, ShownSeen("gone", "gone"))
 
 
-def _task(task: TaskSeen, was: str, now: str) -> TeamChange:
+def _task(task: TaskSeen, was: str, now: str, word: str, shown: ShownSeen) -> TeamChange:
     owner = f"  @{task.owner}" if task.owner else ""
-    moved = spelled(now) if was == now else f"{spelled(was)} → {spelled(now)}"
-    return TeamChange("task", task.id, f"{look(now).symbol} #{task.id} {moved}{owner}  {task.subject}", was, now)
+    moved = shown.word if word == shown.word else f"{word} → {shown.word}"
+    words = f"{look(shown.state).symbol} #{task.id} {moved}{owner}  {task.subject}"
+    return TeamChange("task", task.id, words, was, now, shown.state)
 
 
 def _members(was: TeamSeen, now: TeamSeen) -> Iterator[TeamChange]:

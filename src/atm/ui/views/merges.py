@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, PENDING, QUEUED, RESOLVED
+from atm.domain.merges.items import MERGED
+from atm.domain.merges.shown_state import shown_item
 from atm.domain.untrusted_text import many_lines, one_line, shell_words
-from atm.ui.views.board.looks import spelled
-from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.looks import look
+from atm.ui.views.style import BOLD, GREEN, RED
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.domain.board.dependencies import Board
     from atm.domain.merges.items import MergeItem, MergeQueue
     from atm.domain.merges.radar import Collision
 
     Paint = Callable[..., str]
 
-LOOKS = {
-    PENDING: ("◌", DIM),
-    QUEUED: ("○", BLUE),
-    MERGING: ("◉", BLUE),
-    MERGED: ("✓", GREEN),
-    CONFLICT: ("⚔", YELLOW),
-    RESOLVED: ("◎", BLUE),
-    FAILED: ("✗", RED),
-}
 
-
-def queue_table(queue: MergeQueue, paint: Paint) -> str:
+def queue_table(queue: MergeQueue, board: Board, paint: Paint) -> str:
     rows = []
     for item in queue.items:
-        sign, _ = LOOKS[item.status]
-        status = f"{sign} {'skipped' if item.skipped else spelled(item.status)}"
-        rows.append([f"#{item.task}", status, one_line(item.agent), one_line(item.subject), _about(item)])
+        now = shown_item(item, board)
+        rows.append(
+            [
+                f"#{item.task}",
+                f"{look(now.state).symbol} {now.word}",
+                one_line(item.agent),
+                one_line(item.subject),
+                _about(item),
+            ]
+        )
     merged = sum(one.status == MERGED for one in queue.items)
     head = f"{paint(one_line(queue.branch), BOLD)}  {merged} of {len(queue.items)} merged  ({queue.strategy})"
     return "\n".join([head, *table(["Task", "Status", "Agent", "Title", "About"], rows, drop=(2, 4))])
@@ -47,11 +46,11 @@ def _about(item: MergeItem) -> str:
     return one_line(item.reason)
 
 
-def item_lines(queue: MergeQueue, item: MergeItem, paint: Paint) -> list[str]:
+def item_lines(queue: MergeQueue, board: Board, item: MergeItem, paint: Paint) -> list[str]:
     """All that is known of one, and what can be done."""
-    sign, colour = LOOKS[item.status]
-    status = "skipped" if item.skipped else spelled(item.status)
-    lines = [f"{paint(f'{sign} #{item.task} {status}', colour, BOLD)}  {one_line(item.subject)}"]
+    now = shown_item(item, board)
+    head = paint(f"{look(now.state).symbol} #{item.task} {now.word}", *look(now.state).codes)
+    lines = [f"{head}  {one_line(item.subject)}"]
     lines.append(f"  by {one_line(item.agent)} on {one_line(item.branch)}, {item.head[:12]}")
     if item.commit:
         lines.append(f"  merged into {one_line(queue.branch)} as {item.commit[:12]}")

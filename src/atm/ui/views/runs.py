@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from atm.domain.board.tasks import FAILED
 from atm.domain.board.time_limits import standing_in_words
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
-from atm.domain.merges.items import FAILED, MERGING
+from atm.domain.merges.items import FAILED as MERGE_FAILED
+from atm.domain.merges.items import MERGING
+from atm.domain.merges.shown_state import CONFLICT, shown_state
 from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
-from atm.domain.untrusted_text import one_line
+from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.runs.report_text import seconds_in_words
+from atm.ui.views.board.failures import failure_lines, way_back
 from atm.ui.views.fitting import cut
+from atm.ui.views.looks import look
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
+from atm.ui.views.team.signs import cell_sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,26 +29,17 @@ if TYPE_CHECKING:
 
     Paint = Callable[..., str]
 
-CELLS = {
-    "completed": ("■", GREEN),
-    "in_progress": ("◉", BLUE),
-    "planning": ("✎", YELLOW),
-    "review": ("◎", BLUE),
-    "pending": ("○", DIM),
-    "blocked": ("◌", DIM),
-    "failed": ("✗", RED),
-    "unreachable": ("✗", RED),
-    "cancelled": ("·", DIM),
-}
 LONGEST_BAR = 40
 TOLD_AFTER = 10.0
 """Seconds on a task after which the time is told."""
+SHOWN_LINES, SHOWN_AT_END = 8, 3
+"""Lines of output that are shown of a failure as it happens, and once more at the end."""
 NARROW = 50
 """Columns below which only the count is shown."""
 
 
 def event_line(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
-    """What happened, in words, and its colour; None for what nobody needs to hear."""
+    """What happened, in one line or more, and the colour; None for what nobody needs to hear."""
     words = _WORDS.get(event.kind)
     return words(event, titles) if words is not None else None
 
@@ -82,9 +79,11 @@ def _took(event: RunEvent) -> str:
 
 
 def _failed(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
-    why = one_line(event.text("error"))[:100]
-    end = "failed for good" if event.detail.get("final") else f"failed, attempt {int(event.number('attempt'))}"
-    return f"  ✗ {_task(event.subject, titles)} {end}: {why}", RED
+    is_final = bool(event.detail.get("final"))
+    end = "failed for good" if is_final else f"failed, attempt {int(event.number('attempt'))}"
+    lines = [f"  ✗ {_task(event.subject, titles)} {end}", *failure_lines(event.text("error"), SHOWN_LINES)]
+    lines += [f"      the way back: {way_back(event.subject)}"] if is_final else []
+    return "\n".join(lines), RED
 
 
 def _message(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
@@ -151,7 +150,7 @@ def _in_conflict(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
     files = event.detail.get("files")
     where = ", ".join(one_line(str(one)) for one in files[:3]) if isinstance(files, list) else ""
     why = f": {one_line(event.text('why'))}" if event.text("why") else f" in {where}: somebody resolves it"
-    return f"  ⚔ {_task(event.subject, titles)} is in conflict{why}", YELLOW
+    return f"  {look(CONFLICT).symbol} {_task(event.subject, titles)} is in conflict{why}", RED
 
 
 _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None]] = {
@@ -202,11 +201,12 @@ def progress(
     for a person. `said` is the last line of each agent's output: whoever is at work has it below.
     """
     cards = view.cards(order)
-    states = [view.board.state(card) for card in cards]
-    cells = [CELLS.get(state, ("?", YELLOW)) for state in states]
+    board = view.board.with_merges(view.merges)
+    states = [shown_state(card, board).state for card in cards]
+    cells = [(cell_sign(state).mark, look(state).codes) for state in states]
     most = max(10, min(LONGEST_BAR, width - 45))
-    bar = "".join(paint(sign, colour) for sign, colour in cells[:most]) + ("…" if len(cells) > most else "")
-    done = f"{states.count('completed')} of {len(cards)} done"
+    bar = "".join(paint(sign, *codes) for sign, codes in cells[:most]) + ("…" if len(cells) > most else "")
+    done = f"{sum(board.is_done(card.id) for card in cards)} of {len(cards)} done"
     if order.merges:
         done += f", {sum(one.get('status') == 'merged' for one in memory.merges.values())} merged"
     took = seconds_in_words(memory.seconds(now))
@@ -274,8 +274,6 @@ def _looks(agent: AgentView | None, closed: str) -> tuple[str, str, str]:
 
 def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
     """What only a person can do, each with the command."""
-    from atm.domain.untrusted_text import shell_words
-
     team = shell_words(order.team)
     said = [
         f"{who} asks: atm approvals show {shell_words(id[:8])} --team {team}"
@@ -288,7 +286,7 @@ def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
         ]
         why = f"is in conflict in {', '.join(map(one_line, item.conflicts[:3]))}" if item.conflicts else "is not merged"
         after = f"; {', '.join(waiting[:5])} {'waits' if len(waiting) == 1 else 'wait'} for it" if waiting else ""
-        verb = "retry" if item.status == FAILED else "resolve"
+        verb = "retry" if item.status == MERGE_FAILED else "resolve"
         said.append(f"#{id} {why}{after}: atm merge {verb} {id} --team {team}")
     for card in view.cards(order):
         if card.is_finished:
@@ -309,10 +307,7 @@ def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
     return said
 
 
-_NOT_COMPLETED = (
-    *(("failed", "failed"), ("unreachable", "unreachable"), ("cancelled", "cancelled")),
-    ("needs_human", "need a person"),
-)
+_NOT_COMPLETED = (("unreachable", "unreachable"), ("cancelled", "cancelled"), ("needs_human", "need a person"))
 
 
 def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
@@ -327,6 +322,11 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     took = seconds_in_words(facts["seconds"])
     less = f", {counts['cancelled']} cancelled," if counts["cancelled"] else ""
     lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {counted(total, 'task')}{less} in {took}"]
+    for row in _dicts(facts.get("failures")):
+        if row.get("state") == FAILED:
+            lines.append(f"  failed: #{one_line(str(row['task']))} {one_line(str(row['subject']))}")
+            lines += failure_lines(str(row.get("why") or ""), SHOWN_AT_END)
+            lines.append(f"      the way back: {way_back(str(row['task']), str(facts['team']))}")
     for key, word in _NOT_COMPLETED:
         found = tasks.get(key)
         if isinstance(found, list) and found:

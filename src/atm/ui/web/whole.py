@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from atm.ui.faces.deeds import ADD, offers_for, spelled
-from atm.ui.views.team.attention import DONE, NEEDS, PROBLEMS, attention, freshest, strip
+from atm.ui.views.team.attention import DONE, NEEDS, PROBLEMS, attention, freshest, held_up
+from atm.ui.views.team.signs import sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +34,11 @@ HEARD = 2.0
 def whole_of(fields: Mapping[str, Plain], seen: TeamSeen, now: float) -> Whole:
     """Of a snapshot. The rows of what is done are not told: the tasks are there."""
     rows = [row for row in attention(seen, now) if row.group != DONE]
-    cells = strip(seen)
     return {
         "now": round(now, 1),
         "snapshot": {key: value for key, value in fields.items() if key != "taken_at"},
         "rows": [_row(row, seen) for row in rows],
-        "cells": {task.id: cell for task, cell in zip(seen.tasks, cells, strict=True)},
+        "cells": {**held_up(seen)},
         "counts": {
             "needs": sum(row.group == NEEDS for row in rows),
             "problems": sum(row.group == PROBLEMS for row in rows),
@@ -64,7 +64,7 @@ def offer_fields(one: KeyOffer, team: str) -> dict[str, Plain]:
 
 
 def _row(row: AttentionRow, seen: TeamSeen) -> dict[str, Plain]:
-    fields: dict[str, Plain] = {**asdict(row), "target": [*row.target]}
+    fields: dict[str, Plain] = {**asdict(row), "target": [*row.target], "tone": sign(row.state).meaning}
     found = seen.member(row.target[1]) if row.target[0] == "member" else None
     heard = freshest(found) if found is not None else None
     if heard is not None:

@@ -65,7 +65,7 @@ def give_back(args: Args, session: Session) -> int:
     """`release`: one task without blame, a finished one once more, or what silent members hold."""
     if args.flag("silent"):
         return _release_silent(args, session)
-    verb = table.REOPEN if args.flag("reopen") else table.RELEASE
+    verb = table.REOPEN if args.flag("reopen") else table.RELEASE  # `tasks reopen` under its former name
     said = {"id": args.need("id"), "reason": args.text("reason"), "claim_id": args.text("claim")}
     return perform(verb, args, session, Given(said))
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import reason_and_output
 from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.tasks import FAILED
 from atm.domain.board.time_limits import limit_in_words
 from atm.domain.errors import UsageError
+from atm.domain.merges.shown_state import shown_counts, shown_state
 from atm.domain.names import same_name
 from atm.domain.plain import counted, dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.domain.work_errors import BadTask
 from atm.services.board.boardroom import list_name
-from atm.ui.cli.board.view import card_json, checks_json, task_json, task_meant
+from atm.ui.cli.board.view import board_of, card_json, checks_json, task_json, task_meant, tries_of
 from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
-from atm.ui.views.board.looks import STATES, look, meant, spelled
+from atm.ui.views.board.failures import way_back
+from atm.ui.views.fitting import last_lines
+from atm.ui.views.looks import LOOKS, look, meant, spelled, word_of
 from atm.ui.views.style import BOLD, DIM
 from atm.ui.views.tables import laid_out
 
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 SHOWN_EVENTS = 12
+SHOWN_OUTPUT = 12
+"""Lines of output that are shown of a failure."""
 SHOWN_FACTS = ("reason", "reviewer", "whom", "error", "note")
 LONGEST_ID = 20
 """Characters of an id that another program wrote."""
@@ -34,7 +41,7 @@ LONGEST_ID = 20
 
 def _list(args: Args, session: Session) -> int:
     team = list_name(session.boardroom, session.team(args))
-    board = session.boardroom.tasks.board(team).turn_around()
+    board = board_of(session, team).turn_around()
     cards = _wanted(args, board)
     if session.as_json:
         session.print_json({"action": "list", "team": team, "tasks": [card_json(card, board) for card in cards]})
@@ -53,11 +60,11 @@ def _list(args: Args, session: Session) -> int:
 def _wanted(args: Args, board: Board) -> list[Card]:
     states, owner = [meant(word) for word in args.many("state")], args.text("owner")
     for state in states:
-        if state not in STATES:
-            raise UsageError(f"{state!r} is no state", f"use one of {', '.join(map(spelled, STATES))}")
+        if state not in LOOKS:
+            raise UsageError(f"{spelled(state)!r} is no state", f"use one of {', '.join(map(word_of, LOOKS))}")
     cards = [card for card in board.sorted() if args.flag("all") or not card.is_hidden]
     if states:
-        cards = [card for card in cards if board.state(card) in states]
+        cards = [card for card in cards if not {board.state(card), shown_state(card, board).state}.isdisjoint(states)]
     if owner:
         cards = [card for card in cards if same_name(card.owner, owner)]
     limit = args.whole("limit")
@@ -66,20 +73,21 @@ def _wanted(args: Args, board: Board) -> list[Card]:
 
 def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
     """A table; blocked looks different from pending, and says by what."""
+    states = [shown_state(card, board) for card in cards]
     rows = [
         [
             f"#{card.id}",
-            f"{look(board.state(card)).symbol} {spelled(board.state(card))}",
+            f"{look(now.state).symbol} {now.word}",
             card.priority if card.priority != "normal" else "",
             card.owner or "-",
             card.subject or card.problem,
             _why_waiting(board, card),
         ]
-        for card in cards
+        for card, now in zip(cards, states, strict=True)
     ]
     heads = ["Id", "State", "Priority", "Owner", "Subject", "Waits for"]
     head, rule, groups = laid_out(heads, rows, right=(0,), drop=(2, 5, 3))
-    colours = [look(board.state(card)).codes for card in cards]
+    colours = [look(now.state).codes for now in states]
     shown = [style(line, *codes) for lines, codes in zip(groups, colours, strict=True) for line in lines]
     return [style(head, BOLD), rule, *shown]
 
@@ -103,16 +111,16 @@ def _why_waiting(board: Board, card: Card) -> str:
 
 def summary(board: Board) -> str:
     """How many in each state, and how far it is."""
-    counts = board.counts()
-    total = sum(counts.values())
-    parts = [f"{look(state).symbol} {count} {spelled(state)}" for state, count in sorted(counts.items())]
-    return f"{counts.get('completed', 0)} of {total} done   " + "   ".join(parts)
+    counts = shown_counts(board)
+    total, done = sum(counts.values()), board.counts().get("completed", 0)
+    parts = [f"{look(state).symbol} {count} {one_line(word_of(state))}" for state, count in counts.items()]
+    return f"{done} of {total} done   " + "   ".join(parts)
 
 
 def _show(args: Args, session: Session) -> int:
     team = list_name(session.boardroom, session.team(args))
     id = task_meant(args, session, team)
-    task, board = session.boardroom.tasks.read(team, id), session.boardroom.tasks.board(team)
+    task, board = session.boardroom.tasks.read(team, id), board_of(session, team)
     board.cards[task.number] = task
     reviewer = current_reviewer(task)
     if session.as_json:
@@ -127,10 +135,10 @@ def _show(args: Args, session: Session) -> int:
 
 
 def _details(session: Session, team: str, task: Task, board: Board) -> list[str]:
-    style, state = Style(session), board.state(task)
-    head = f"{look(state).symbol} #{task.id} {style(one_line(task.subject), BOLD)}"
+    style, now = Style(session), shown_state(task, board)
+    head = f"{look(now.state).symbol} #{task.id} {style(one_line(task.subject), BOLD)}"
     facts = {
-        "state": spelled(state) + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
+        "state": now.word + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
         "owner": task.owner or "-",
         "priority": task.priority,
         "depends on": ids(board.blockers(task)) or "-",
@@ -143,12 +151,12 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         "plan's id": task.key,
         "question": _word(task.part("clarification"), "question") if task.needs else "",
         "result": task.text("result"),
-        "error": task.text("error"),
         "proof": "none: it was completed without its checks" if task.part("unverified") else "",
     }
     lines = [head, *(f"  {key:<11} {one_line(value)}" for key, value in facts.items() if value)]
     if task.description:
         lines += ["", *(f"  {line}" for line in many_lines(task.description).split("\n"))]
+    lines += _failure_lines(session, task)
     lines += _plan_lines(task) + run_lines(session, team, task) + check_lines(session, team, task)
     for comment in task.comments:
         lines += ["", f"  {style(_word(comment, 'by'), BOLD)} {style(when(session, _word(comment, 'at')), DIM)}"]
@@ -166,6 +174,24 @@ def _limit(session: Session, task: Task) -> str:
     if not task.run:
         return "no limit for each attempt (timeout)"
     return f"{limit_in_words(session.settings.number('crew.task_minutes') * 60)} for each attempt (crew.task_minutes)"
+
+
+def _failure_lines(session: Session, task: Task) -> list[str]:
+    """What each attempt failed of; of the last one with the end of its output, and how the task comes back."""
+    tries = tries_of(task)
+    error, lines = task.text("error"), []
+    if not tries and error:  # it failed under an earlier version of atm
+        reason, output = reason_and_output(error)
+        tries = [{"error": reason, "output": output}]
+    for at, one in enumerate(tries, 1):
+        by, when_it_was = _word(one, "by"), when(session, _word(one, "at")) if _word(one, "at") else ""
+        who = f" by {by}, {when_it_was}" if by else ""
+        lines.append(one_line(f"    attempt {_word(one, 'attempt') or '?'}{who}: {_word(one, 'error')}"))
+        if at == len(tries):
+            lines += [f"      | {line}" for line in last_lines(_word(one, "output"), SHOWN_OUTPUT)]
+    if task.outcome == FAILED:
+        lines.append(f"    failed for good; the way back: {way_back(task.id)}")
+    return ["", "  failed:", *lines] if lines else []
 
 
 def _plan_lines(task: Task) -> list[str]:
@@ -189,6 +215,8 @@ def check_lines(session: Session, team: str, task: Task) -> list[str]:
     lines = []
     for check in checks_json(session, team, task, task.acceptance):
         lines.append(f"    {signs.get(describe(check), '○')} {one_line(describe(check))}{_whose(check)}")
+        if failed and describe(failed) == describe(check) and not task.outcome:
+            lines += [f"      | {line}" for line in last_lines(_word(failed, "output"), SHOWN_OUTPUT)]
     return ["", "  completed when:", *lines] if lines else []
 
 
@@ -215,7 +243,7 @@ def event_line(session: Session, event: Record) -> str:
                 f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
             )
         )
-    facts += [f"{key}: {_word(event, key)}" for key in SHOWN_FACTS if event.get(key)]
+    facts += [f"{key}: {_first_line(_word(event, key))}" for key in SHOWN_FACTS if event.get(key)]
     for key in ("added", "removed", "parts", "dependsOn"):
         value = event.get(key)
         if isinstance(value, list) and value:
@@ -225,6 +253,11 @@ def event_line(session: Session, event: Record) -> str:
     return one_line(
         f"{when(session, _word(event, 'at')):<10} {who:<12} {kind.replace('_', ' ')} {'; '.join(facts)}"
     ).rstrip()
+
+
+def _first_line(text: str) -> str:
+    """The rest of an error is output, which `atm tasks show` shows line by line."""
+    return text.strip().partition("\n")[0]
 
 
 def _word(record: Record, key: str) -> str:
@@ -264,9 +297,9 @@ def _graph(args: Args, session: Session) -> int:
     from atm.ui.views.board.graph_layout import Node
 
     team = list_name(session.boardroom, session.team(args))
-    board = session.boardroom.tasks.board(team)
+    board = board_of(session, team)
     nodes = [
-        Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card))
+        Node(card.id, card.subject, shown_state(card, board).state, card.owner, board.blockers(card))
         for card in board.sorted()
         if not card.is_hidden
     ]

@@ -53,11 +53,11 @@ RELEASE = Command(
     options=(
         Option("--reason", value="TEXT", help="why"),
         Option("--silent", help="instead: take back what members hold who went silent"),
-        Option("--reopen", help="instead: bring back a finished, failed or cancelled task (lead and humans)"),
+        Option("--reopen", help="the same as `atm tasks reopen`"),
         option_of(table.CLAIM_ID),
         *MINE,
     ),
-    examples=("atm tasks release 7 --as bob", "atm tasks release --silent", "atm tasks release 7 --reopen"),
+    examples=("atm tasks release 7 --as bob", "atm tasks release --silent"),
 )
 CLARIFY = Command(
     "tasks clarify",
@@ -140,6 +140,7 @@ VERBS = {
     "tasks complete": ("doing", command_of(table.COMPLETE)),
     "tasks fail": ("doing", command_of(table.FAIL)),
     "tasks release": ("doing", RELEASE),
+    "tasks reopen": ("doing", command_of(table.REOPEN)),
     "tasks assign": ("doing", command_of(table.ASSIGN)),
     "tasks split": ("doing", command_of(table.SPLIT)),
     "tasks cancel": ("doing", command_of(table.CANCEL)),

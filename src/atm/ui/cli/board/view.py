@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.board.acceptance import is_command
+from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import one_line
 from atm.services.board.boardroom import list_name
 from atm.services.snapshot.tasks import task_fields
@@ -47,11 +48,18 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
         "run": [*checks_json(session, team, task, task.run)],
         "comments": [*task.comments],
         "clarification": task.part("clarification") or None,
+        "attempts": task.failures,
+        "tries": [*tries_of(task)],
         "last_check": task.part("lastCheck") or None,
         "planDetails": task.part("plan") or None,
         "reviewDetails": task.part("review") or None,
         **{key: task.details[key] for key in shown if key in task.details},
     }
+
+
+def tries_of(task: Task) -> list[Record]:
+    """The attempts that failed, as far as the file of the task keeps them: attempt, by, at, error, output."""
+    return dicts_in(task.details.get("tries"))
 
 
 def checks_json(session: Session, team: str, task: Task, checks: Sequence[Record]) -> list[dict[str, Plain]]:
@@ -87,9 +95,16 @@ def task_meant(args: Args, session: Session, team: str, name: str = "id") -> str
     return number_of(session.boardroom, team, args.need(name))
 
 
+def board_of(session: Session, team: str) -> Board:
+    """The board with the merge queue of its team."""
+    from atm.wiring.runs import board_with_merges
+
+    return board_with_merges(session.layout, session.boardroom.tasks.board(team), team)
+
+
 def board_now(session: Session, team: str, task: Task) -> Board:
     """The board with this task as we just left it."""
-    board = session.boardroom.tasks.board(team)
+    board = board_of(session, team)
     board.cards[task.number] = task
     return board
 

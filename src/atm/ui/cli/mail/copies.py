@@ -55,7 +55,7 @@ def _one(sent: Posted) -> dict[str, object]:
 
 
 def _words(copies: list[Posted], message_id: str) -> str:
-    from atm.ui.views.board.looks import spelled
+    from atm.ui.views.looks import spelled
     from atm.ui.views.tables import table
 
     def detail(sent: Posted) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from atm.domain.board.dependencies import Board
 from atm.domain.crew.refs import result_branch
 from atm.domain.merges.items import MERGED
 from atm.domain.merges.radar import owners
+from atm.domain.merges.shown_state import shown_item, shown_merge
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.merges.queue_file import item_fields
 from atm.services.merges.people import PATIENT, Hand, work_off
@@ -20,13 +22,13 @@ from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.team.belonging import check_here
 from atm.ui.cli.waiting import Spinner
-from atm.ui.views.board.looks import spelled
 from atm.ui.views.merges import collision_line, item_lines, queue_table
 from atm.wiring.runs import build_mergeroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.merges.items import MergeItem, MergeQueue
+    from atm.domain.plain import Plain
     from atm.services.merges.mergeroom import Mergeroom
     from atm.ui.cli.session import Session
 
@@ -123,11 +125,20 @@ def execute(args: Args, session: Session) -> int:
 
 def _queue(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
     queue = look(room, team, working_folder())
-    style = Style(session)
-    words = queue_table(queue, style) if queue.items else f"nothing of {one_line(team)} waits to be merged"
-    items = [item_fields(one) for one in queue.items]
+    style, board = Style(session), _board(room, queue)
+    words = queue_table(queue, board, style) if queue.items else f"nothing of {one_line(team)} waits to be merged"
+    items = [_item_json(one, board) for one in queue.items]
     session.tell({"action": "merge queue", "team": team, "target": _target(room, queue), "items": items}, words)
     return 0 if queue.items else NOTHING
+
+
+def _board(room: Mergeroom, queue: MergeQueue) -> Board:
+    tasks = room.boardroom.tasks
+    return (tasks.board(queue.team) if tasks.exists(queue.team) else Board({})).with_merges(queue)
+
+
+def _item_json(item: MergeItem, board: Board) -> dict[str, Plain]:
+    return {**item_fields(item), "shown": shown_item(item, board).fields()}
 
 
 def _target(room: Mergeroom, queue: MergeQueue) -> dict[str, object]:
@@ -139,14 +150,14 @@ def _target(room: Mergeroom, queue: MergeQueue) -> dict[str, object]:
 
 def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
     queue = look(room, team, working_folder())
-    item = find_item(queue, task_meant(args, session, team, "task"))
+    item, board = find_item(queue, task_meant(args, session, team, "task")), _board(room, queue)
     said: dict[str, object] = {
         "action": "merge show",
         "team": team,
         "target": _target(room, queue),
-        "item": item_fields(item),
+        "item": _item_json(item, board),
     }
-    lines = item_lines(queue, item, Style(session))
+    lines = item_lines(queue, board, item, Style(session))
     if args.flag("diff"):
         patch = room.git.diff(repository_of(room, queue), item.base, item.head)
         said["patch"] = patch
@@ -175,7 +186,7 @@ def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
         "action": "merge skip",
         "team": team,
         "target": _target(room, hand.queue),
-        "item": item_fields(item),
+        "item": _item_json(item, _board(room, hand.queue)),
     }
     session.tell(said, f"#{item.task} is left out; its work: {one_line(item.branch)}, {one_line(item.salvage)}")
     return 0
@@ -189,7 +200,9 @@ def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
         hand = Hand(room, team, working_folder(), task)
         if args.flag("done"):
             item, left = hand.done()
-            return _not_yet(session, hand.queue, item, left) or _tell(session, room, hand.queue, item, "merge resolve")
+            return _not_yet(session, room, hand.queue, item, left) or _tell(
+                session, room, hand.queue, item, "merge resolve"
+            )
         if args.flag("abort"):
             item = hand.abort()
             _tell(session, room, hand.queue, item, "merge resolve")
@@ -203,15 +216,16 @@ def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
         f"edit and `git add` them, then: atm merge resolve {word} --done --team {name}",
         f"or leave it as it was:        atm merge resolve {word} --abort --team {name}",
     ]
-    facts = {"folder": place.path, "open": left, "item": item_fields(item)}
+    facts = {"folder": place.path, "open": left, "item": _item_json(item, _board(room, hand.queue))}
     session.tell({"action": "merge resolve", "team": team, **facts}, "\n".join(words))
     return 0
 
 
-def _not_yet(session: Session, queue: MergeQueue, item: MergeItem, left: list[str]) -> int:
+def _not_yet(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeItem, left: list[str]) -> int:
     if not left:
         return 0
-    said: dict[str, object] = {"action": "merge resolve", "team": queue.team, "open": left, "item": item_fields(item)}
+    shown = _item_json(item, _board(room, queue))
+    said: dict[str, object] = {"action": "merge resolve", "team": queue.team, "open": left, "item": shown}
     session.tell(said, "\n".join([f"#{item.task} is not resolved yet:", *(f"  {one_line(path)}" for path in left)]))
     return FLAGGED
 
@@ -223,7 +237,7 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
     def show(queue: MergeQueue) -> None:
         for item in queue.items:
             if seen.get(item.task) != item.status and not session.as_json:
-                session.print(f"#{item.task} {spelled(item.status)} {one_line(item.subject)}")
+                session.print(f"#{item.task} {shown_merge(item).word} {one_line(item.subject)}")
             seen[item.task] = item.status
         session.flush()
 
@@ -232,8 +246,8 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
     flagged = [one for one in queue.items if one.needs_human]
     said: dict[str, object] = {"action": "merge work", "team": team, "target": _target(room, queue)}
     merged = sum(one.status == MERGED for one in queue.items)
-    words = f"{merged} of {len(queue.items)} merged into {one_line(queue.branch)}"
-    session.tell({**said, "items": [item_fields(one) for one in queue.items]}, words)
+    words, board = f"{merged} of {len(queue.items)} merged into {one_line(queue.branch)}", _board(room, queue)
+    session.tell({**said, "items": [_item_json(one, board) for one in queue.items]}, words)
     return FLAGGED if flagged else 0 if queue.items else NOTHING
 
 
@@ -261,11 +275,12 @@ def _radar(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # 
 
 
 def _tell(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeItem, action: str) -> int:
+    board = _board(room, queue)
     said: dict[str, object] = {
         "action": action,
         "team": queue.team,
         "target": _target(room, queue),
-        "item": item_fields(item),
+        "item": _item_json(item, board),
     }
-    session.tell(said, "\n".join(item_lines(queue, item, Style(session))))
+    session.tell(said, "\n".join(item_lines(queue, board, item, Style(session))))
     return 0 if item.status == MERGED else FLAGGED

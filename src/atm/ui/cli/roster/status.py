@@ -9,13 +9,13 @@ from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
-from atm.services.snapshot.tasks import task_counts
+from atm.services.snapshot.tasks import task_counts, task_counts_shown
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
 from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import counts_in_words
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
 from atm.ui.views.tables import table
@@ -24,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atm.domain.board.dependencies import Board
+    from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.services.mail.overview import InboxProblem
     from atm.ui.cli.session import Session
@@ -78,20 +80,21 @@ def _look(args: Args, session: Session) -> int:
     team = team_meant(args, session)
     put_back_dropped(session.room, team)
     from atm.wiring.board import build_tasks
+    from atm.wiring.runs import board_with_merges
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
-    board = build_tasks(session.layout).board(team.name)
-    tasks, runs = task_counts(board), last_runs_of(session, team, board)
+    board = board_with_merges(session.layout, build_tasks(session.layout).board(team.name), team.name)
+    runs = last_runs_of(session, team, board)
     if session.as_json:
-        session.print_json({**_as_json(session, team, mail, tasks), "runs": runs})
+        session.print_json({**_as_json(session, team, mail, board), "runs": runs})
     else:
         show_last_run(session, runs)
-        _show(session, team, mail, tasks)
+        _show(session, team, mail, task_counts_shown(board))
     return 0
 
 
 def _as_json(
-    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: Mapping[str, object]
+    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], board: Board
 ) -> dict[str, object]:
     now = session.room.clock.now()
     members = []
@@ -106,7 +109,8 @@ def _as_json(
         "createdAt": to_iso(team.created_at) if team.created_at is not None else None,
         "members": members,
         "paused": _paused(session, team),
-        "tasks": tasks,
+        "tasks": task_counts(board),
+        "tasks_shown": task_counts_shown(board),
         "spool": {"pending": _waiting(session, team.name)},
         "source": team.read_from,
         "read_at": to_iso(now),
@@ -129,7 +133,7 @@ def _waiting(session: Session, team: str) -> int:
 
 
 def _show(
-    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: Mapping[str, object]
+    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: Mapping[str, Plain]
 ) -> None:
     style = Style(session)
     session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
@@ -154,5 +158,5 @@ def _show(
     for text in _paused(session, team):
         session.print(f"\n  Paused: {text}")
     waiting = _waiting(session, team.name)
-    session.print("\n  tasks: " + ", ".join(f"{count} {spelled(status)}" for status, count in tasks.items()))
+    session.print(f"\n  tasks: {counts_in_words(tasks)}")
     session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))

@@ -6,13 +6,15 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
+from atm.services.snapshot.tasks import task_counts_shown
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.services.team.registry import find_team
+from atm.ui.cli.board.view import board_of
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.life import standing_json
 from atm.ui.cli.roster.member_views import member_json
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import counts_in_words
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
 from atm.ui.views.tables import table
@@ -115,8 +117,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
         rows.append([member.name, "lead" if team.is_lead(member.name) else member.kind, state, liveness, unread])
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
     session.print("\n".join(table(heads, rows, right=(4,), drop=(2, 1))) if rows else "  no members yet")
-    states = {**NO_TASKS, **session.boardroom.tasks.board(team.name).counts()}
-    counts = ", ".join(f"{count} {spelled(state)}" for state, count in states.items())
+    counts = counts_in_words(task_counts_shown(board_of(session, team.name)))
     session.print(f"\n  tasks: {counts}; {tasks.open} open")
     newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {shell_words(team.name)})"
     session.print(f"  backups: {len(backups)}{one_line(newest)}")

@@ -18,7 +18,7 @@ from atm.ui.cli.render import Style
 from atm.ui.cli.roster.last_run import last_runs_of
 from atm.ui.cli.team.belonging import check_here
 from atm.ui.cli.waiting import Spinner
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import spelled
 from atm.ui.views.runs import summary
 from atm.ui.views.tables import table
 from atm.ui.views.team.last_run import last_runs, run_lines

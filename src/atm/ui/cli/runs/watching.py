@@ -98,7 +98,7 @@ class _Seen:
         lines = [line for line in (event_line(event, titles) for event in events) if line is not None]
         if self._live:
             most = shutil.get_terminal_size().columns - 1
-            self._redraw([self._style(cut(text, most), colour) for text, colour in lines])
+            self._redraw([self._style(cut(line, most), colour) for text, colour in lines for line in text.split("\n")])
         else:
             for text, _ in lines:
                 self._session.print(text)

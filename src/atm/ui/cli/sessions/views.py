@@ -6,9 +6,9 @@ from atm.domain.plain import counted
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
-from atm.ui.views.board.looks import spelled
 from atm.ui.views.fitting import glimpse
 from atm.ui.views.letters import in_one_line
+from atm.ui.views.looks import spelled
 from atm.ui.views.roster.members import symbol
 from atm.ui.views.tables import table
 

@@ -41,7 +41,7 @@ def kind_of(command: Command, option: Option) -> str:
     if option.choices:
         return " ".join(option.choices)
     if option.value == "STATE":
-        from atm.ui.views.board.looks import STATES
+        from atm.ui.views.looks import STATES
 
         return " ".join(STATES)
     if option.value == "ID":

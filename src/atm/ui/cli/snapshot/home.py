@@ -13,7 +13,7 @@ from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, strip
 from atm.ui.views.team.last_run import run_lines
 from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, step_lines
-from atm.ui.views.team.signs import BROKEN, CELLS, MOVING, PROVEN, REST, YOU, sign
+from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, REST, YOU, cell_sign, sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class HomePage:
         self.say()
         self.say(head, BOLD)
         for row in rows[:MOST_ROWS]:
-            look = sign(row.word)
+            look = sign(row.state)
             task = f"#{row.task}  " if row.task else ""
             who = f"{row.who}  " if row.who and row.target[0] != "inbox" else ""
             text = cut(one_line(f"{row.word}  {who}{task}{row.text}"), self.columns - 6 - width_of(row.right))
@@ -189,7 +189,7 @@ class HomePage:
         if not seen.tasks:
             self.say("the board is empty", DIM)
             return
-        cells = "".join(CELLS.get(cell, ("?", "?"))[0] for cell in strip(seen)[:MOST_CELLS])
+        cells = "".join(cell_sign(cell).mark for cell in strip(seen)[:MOST_CELLS])
         done = sum(task.state == "completed" for task in seen.tasks)
         works = sum(task.state == "in_progress" for task in seen.tasks)
         more = f", {works} in progress" if works else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import counts_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,10 +59,8 @@ def _one(snapshots: Snapshots, team: str) -> dict[str, Plain]:
 def _words(team: dict[str, Plain]) -> str:
     if "error" in team:
         return f"{one_line(str(team['team']))}: cannot be read; see --json"
-    members, counts = team["members"], team["task_counts"]
-    tasks = (
-        ", ".join(f"{count} {spelled(state)}" for state, count in counts.items()) if isinstance(counts, dict) else ""
-    )
+    members, counts = team["members"], team["task_counts_shown"]
+    tasks = counts_in_words(counts if isinstance(counts, dict) else {})
     there = [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []
     online = sum(one.get("liveness") == "online" for one in there)
     return f"{one_line(str(team['team']))} is {team['status']}: {online} of {len(there)} online; {tasks}"

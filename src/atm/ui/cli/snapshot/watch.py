@@ -10,9 +10,9 @@ from atm.formats.mail.protocol_message import idle_sender
 from atm.services.mail.following import Followers
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.render import Style
-from atm.ui.views.board.looks import look
 from atm.ui.views.changes import changes
 from atm.ui.views.letters import sentence
+from atm.ui.views.looks import look
 from atm.ui.views.style import BOLD, DIM, YELLOW
 from atm.ui.views.team.seen import Eyes
 from atm.ui.views.team.spans import clock
@@ -109,7 +109,7 @@ class _Watcher:
             }
             self._session.print_json({"team": seen.team, **facts, "at": to_iso(self._session.room.clock.now())})
             return
-        codes = {"task": look(change.now).codes, "approval": (BOLD, YELLOW)}.get(change.kind, ())
+        codes = {"task": look(change.shown).codes, "approval": (BOLD, YELLOW)}.get(change.kind, ())
         self._session.print(f"{self._head(seen.team)}{self._style(one_line(change.words), *codes)}")
 
     def _mail(self, team: str, *, begins: bool = False) -> None:

@@ -22,7 +22,7 @@ from atm.services.worksync.rounds import run_round
 from atm.ui.cli.worksync.showing import local_clock, member_named
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.verbs.verb import number_of
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import spelled
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:

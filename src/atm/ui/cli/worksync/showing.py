@@ -15,7 +15,7 @@ from atm.services.worksync.nudges import readiness
 from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.views.ages import ago
-from atm.ui.views.board.looks import spelled
+from atm.ui.views.looks import spelled
 from atm.ui.views.style import terminal_columns
 from atm.ui.views.tables import table
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import NoSuchTeam
+from atm.domain.merges.shown_state import shown_state
 from atm.domain.names import same_name
 from atm.services.board.boardroom import list_name
 from atm.ui.mcp.actor import home
@@ -18,7 +19,8 @@ from atm.ui.mcp.wording import NOTICE, body, piece
 from atm.ui.verbs.verb import number_of
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node
-from atm.ui.views.board.looks import STATES
+from atm.ui.views.looks import STATES
+from atm.wiring.runs import board_with_merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +53,15 @@ def board_name(caller: Caller) -> str:
     return list_name(caller.boardroom, caller.team)
 
 
+def board_seen(caller: Caller, team: str) -> Board:
+    """The board with the merge queue of its team."""
+    return board_with_merges(caller.layout, caller.boardroom.tasks.board(team), team)
+
+
 def _list(caller: Caller, given: Given) -> dict[str, Plain]:
     if given.text("view") == HISTORY:
         return _page("next_after", *_past(caller, None, given.whole("after"), given.whole("limit", 20)))
-    board = caller.boardroom.tasks.board(board_name(caller))
+    board = board_seen(caller, board_name(caller))
     cards = _wanted(board, home(caller).addressee, given)
     if given.text("view") == GRAPH:
         return _drawn(board, [card for card in cards if given.has("state") or not card.is_finished])
@@ -95,7 +102,7 @@ def _show(caller: Caller, given: Given) -> dict[str, Plain]:
     if part:
         shown = piece(long_text(task, part), given.whole("offset"), LONGEST_PIECE)
         return {"id": id, "part": part, **shown, "notice": NOTICE}
-    board = caller.boardroom.tasks.board(team)
+    board = board_seen(caller, team)
     board.cards[task.number] = task
     return {"id": id, "task": details(task, board, lambda check: whose(caller, team, task, check))}
 
@@ -115,7 +122,8 @@ def _page(key: str, shown: list[Past], has_more: bool, torn: int) -> dict[str, P
 
 def _drawn(board: Board, cards: list[Card]) -> dict[str, Plain]:
     nodes = [
-        Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card)) for card in cards[:MOST_DRAWN]
+        Node(card.id, card.subject, shown_state(card, board).state, card.owner, board.blockers(card))
+        for card in cards[:MOST_DRAWN]
     ]
     drawn = as_text(nodes, lambda part, *_: str(part), WIDTH) if nodes else "No tasks."
     whole_lines = drawn[:LONGEST_DRAWING].rpartition("\n")[0] if len(drawn) > LONGEST_DRAWING else drawn

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atm.domain.board.acceptance import describe
 from atm.domain.board.reviews import current_reviewer
 from atm.domain.board.tasks import UNREACHABLE
+from atm.domain.merges.shown_state import shown_state
 from atm.ui.mcp.schema import listed
 from atm.ui.mcp.wording import LONGEST_LINE, NOTICE, beginning, known, line, lines
 
@@ -32,6 +33,7 @@ PARTS = ("description", "plan", "result", "error", "comments")
 def preview(card: Card, board: Board) -> dict[str, Plain]:
     """A task in about one line."""
     state = board.state(card)
+    seen = shown_state(card, board)
     because = board.lost().get(card.number, "") if state == UNREACHABLE else ""
     return {
         "id": card.id,
@@ -40,6 +42,7 @@ def preview(card: Card, board: Board) -> dict[str, Plain]:
         "priority": line(card.priority, 40),
         **known(
             {
+                "shown": line(seen.word, 40) if seen.state != state else "",
                 "owner": line(card.owner, 128),
                 "blocked_by": _ids(board.open_blockers(card)) if not card.is_finished else [],
                 "unreachable_because": line(because),

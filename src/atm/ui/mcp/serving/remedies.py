@@ -26,7 +26,7 @@ TOOLS = {
     "tasks history": "board_show with part history",
     "tasks graph": "board_list with view graph",
     "tasks release": "board_release",
-    "tasks release --reopen": "board_reopen",
+    "tasks reopen": "board_reopen",
     "tasks clarify": "board_ask",
     "tasks import": "board_import",
     "tasks beat": "board_beat",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from atm.domain.plain import counted
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
-from atm.ui.views.board.looks import spelled
 from atm.ui.views.fitting import cut
 from atm.ui.views.team.last_run import run_lines
 from atm.ui.views.team.signs import YOU, sign, vendor
@@ -44,7 +43,7 @@ def about(model: Model, target: Target | None, columns: int) -> list[Line]:
         return [[text(row)] for line in lines for row in wrapped(line, columns, " ")]
     if kind == "merge":
         item = next((one for one in model.seen.merges.open if one.task == id), None) if model.seen.merges else None
-        said = f"#{id} {item.status}: {item.reason}" if item is not None else f"#{id}"
+        said = f"#{id} {item.shown.word}: {item.reason}" if item is not None else f"#{id}"
         return [[text(one)] for one in wrapped(said, columns, " ")]
     return [[text(one)] for one in wrapped(id, columns, " ")] if kind == "trouble" else []
 
@@ -181,23 +180,19 @@ def four_questions(one: MemberSeen, columns: int, progress: str = "") -> list[Li
 
 def of_task(seen: TeamSeen, task: TaskSeen) -> list[Line]:
     """Where it stands and, if it waits, for what."""
-    look = sign(task.state)
+    look = sign(task.shown.state)
     head: Line = [
-        (f" {look.mark} ", look.meaning),
-        (f"#{task.id} {_in_words(task.state)}  ", DIM),
+        (f" {look.mark} ", task.shown.tone),
+        text(f"#{task.id} {task.shown.word}  ", DIM),
         text(task.subject, BOLD),
     ]
     return [head, *([[("   ", PLAIN), text(said)] for said in why_it_waits(seen, task)])]
 
 
-def _in_words(state: str) -> str:
-    return {"pending": "ready", "completed": "done"}.get(state, spelled(state))
-
-
 def _where(task: TaskSeen) -> str:
     """Its state, and what it waits for itself."""
     waits = " ".join(f"#{id}" for id in task.blocked_by_open)
-    return f"{_in_words(task.state)}, waits for {waits}" if waits else _in_words(task.state)
+    return f"{task.shown.word}, waits for {waits}" if waits else task.shown.word
 
 
 def why_it_waits(seen: TeamSeen, task: TaskSeen) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from atm.domain.board.schedule import waves
+from atm.domain.merges.shown_state import COLUMNS, NOT_DONE_COLUMN
 from atm.ui.faces.view_names import BOARD, TABS
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, fitted, padded, text, wrapped
@@ -13,7 +14,7 @@ from atm.ui.tui.panels.about import about
 from atm.ui.views.board.graph_drawing import as_text
 from atm.ui.views.board.graph_layout import Node
 from atm.ui.views.fitting import cut
-from atm.ui.views.team.attention import strip
+from atm.ui.views.team.attention import held_up
 from atm.ui.views.team.signs import sign
 
 TYPE_CHECKING = False
@@ -22,17 +23,29 @@ if TYPE_CHECKING:
     from atm.ui.tui.model import Model
     from atm.ui.views.team.seen import TaskSeen
 
-COLUMNS = (
-    ("blocked", "Blocked"),
-    ("pending", "Ready"),
-    ("planning", "Planning"),
-    ("in_progress", "In progress"),
-    ("review", "Review"),
-    ("completed", "Done"),
-)
-ORDER = {"you": 0, "stalled": 1, "conflict": 2, "failed": 3, "unreachable": 3, "unreadable": 3, "planning": 4}
+ORDER = {
+    **dict.fromkeys(("approval", "question", "plan_waits"), 0),
+    "stalled": 1,
+    **dict.fromkeys(("conflict", "not_merged"), 2),
+    **dict.fromkeys(("failed", "unreachable", "unreadable", "to_retry"), 3),
+    **{state: at for at, state in enumerate(("planning", "in_progress", "review", "pending", "blocked"), 4)},
+    **{
+        state: at for at, state in enumerate(("merging", "to_merge", "completed", "merged", "left_out", "cancelled"), 9)
+    },
+}
 """Held up first; then what moves, what is free, what waits, what is done."""
-LATER = {"in_progress": 5, "review": 6, "pending": 7, "blocked": 8, "merging": 9, "completed": 10, "cancelled": 11}
+STATE_OF_COLUMN = {
+    "Blocked": "blocked",
+    "Ready": "pending",
+    "Planning": "planning",
+    "In progress": "in_progress",
+    "Review": "review",
+    "Done": "completed",
+    "Not done": "failed",
+}
+"""The state whose sign stands at the head of a column."""
+SAID_BY_COLUMN = ("blocked", "ready", "planning", "in progress", "in review", "done")
+"""States that the title of their column says already."""
 WORDS = 64
 """Columns from which a state has its word."""
 MOST_DRAWN = 200
@@ -41,7 +54,11 @@ MOST_DRAWN = 200
 
 def board(model: Model) -> Body:
     tasks = model.seen.tasks if model.seen is not None else []
-    found = [task for task in tasks if fits(model.filter, task.state, task.owner or "", f"{task.subject} #{task.id}")]
+    found = [
+        task
+        for task in tasks
+        if fits(model.filter, f"{task.state} {task.shown.word}", task.owner or "", f"{task.subject} #{task.id}")
+    ]
     tabs = fixed(tab_line(model))
     if model.seen is None or not tasks:
         return Body([tabs, GAP, fixed([(" Nothing on the board yet. Add a task with +", DIM)])])
@@ -50,9 +67,9 @@ def board(model: Model) -> Body:
     if model.part == "columns":
         rows = [tabs, *_columns(model, found)]
         return Body(rows, lambda columns: about(model, model.target, columns), 4, is_broad=True)
-    order, cells = {**ORDER, **LATER}, dict(zip((task.id for task in tasks), strip(model.seen), strict=True))
-    ranked = sorted(found, key=lambda task: (order.get(cells[task.id], 6), _number(task)))
-    rows = [ListRow(partial(_row, cells[task.id], task), (("task", task.id),)) for task in ranked]
+    held = held_up(model.seen)
+    ranked = sorted(found, key=lambda task: (ORDER.get(held.get(task.id, task.shown.state), 6), _number(task)))
+    rows = [ListRow(partial(_row, held.get(task.id, ""), task), (("task", task.id),)) for task in ranked]
     way = longest_way(tasks)
     if len(way) > 1:
         rows += [GAP, fixed([(f" longest way to the end: {' → '.join('#' + id for id in way)}", DIM)])]
@@ -83,32 +100,31 @@ def _cells(id: str, state: str, title: str, agent: str, deps: str, columns: int)
     return f"{start}{padded(title, room)} {padded(agent, 9)} {cut(deps, 13)}"
 
 
-def _row(where: str, task: TaskSeen, columns: int) -> Line:
-    word = {"you": _asks(task), "merging": "merging", "pending": "ready", "completed": "done"}.get(where, where)
-    look = sign({"you": "plan" if word == "plan" else "question", "pending": "ready"}.get(where, where))
-    waits = " ".join(f"#{id}" for id in task.blocked_by_open) or ("you" if where == "you" else "-")
+def _row(held: str, task: TaskSeen, columns: int) -> Line:
+    """`held`: what holds it up besides the board, which is said beside its state."""
+    look, word = sign(task.shown.state), task.shown.word
+    waits = held or " ".join(f"#{id}" for id in task.blocked_by_open) or "-"
     said = _cells(
         f"#{task.id}",
-        f"{look.mark} {word.replace('_', ' ')}" if columns >= WORDS else look.mark,
+        text(f"{look.mark} {word}" if columns >= WORDS else look.mark)[0],
         text(task.subject)[0],
         text(task.owner or "-")[0],
         waits,
         columns,
     )
-    return [(" " + said, look.meaning if look.meaning != "rest" else DIM if where == "blocked" else PLAIN)]
-
-
-def _asks(task: TaskSeen) -> str:
-    return "plan" if task.plan == "submitted" else "question" if task.needs else "approval"
+    meaning = sign(held).meaning if held else task.shown.tone
+    return [(" " + said, meaning if meaning != "rest" else DIM if task.state == "blocked" else PLAIN)]
 
 
 # Columns.
 
 
 def _columns(model: Model, tasks: list[TaskSeen]) -> list[ListRow]:
-    """Cards side by side; arrows go from lane to lane."""
-    lanes = [[task for task in tasks if _lane(task) == state] for state, _ in COLUMNS]
-    rows = [ListRow(partial(_lane_heads, lanes)), ListRow(partial(_lane_rules, len(lanes)))]
+    """Cards side by side; arrows go from lane to lane. A column for what went wrong is there when it has tasks."""
+    by_column = {name: [task for task in tasks if task.shown.column == name] for name, _ in COLUMNS}
+    shown = [(title, by_column[name]) for name, title in COLUMNS if name != NOT_DONE_COLUMN or by_column[name]]
+    lanes = [lane for _, lane in shown]
+    rows = [ListRow(partial(_lane_heads, shown)), ListRow(partial(_lane_rules, len(lanes)))]
     for at in range(min(MOST_DRAWN, max((len(lane) for lane in lanes), default=0))):
         cards = [lane[at] if at < len(lane) else None for lane in lanes]
         targets = tuple(("task", card.id) if card is not None else None for card in cards)
@@ -117,18 +133,12 @@ def _columns(model: Model, tasks: list[TaskSeen]) -> list[ListRow]:
     return rows
 
 
-def _lane(task: TaskSeen) -> str:
-    """What is over lies with what is done; what went wrong stays where it was worked on."""
-    over = {"cancelled": "completed", "failed": "in_progress", "unreachable": "blocked", "unreadable": "in_progress"}
-    return over.get(task.state, task.state)
-
-
-def _lane_heads(lanes: list[list[TaskSeen]], columns: int) -> Line:
+def _lane_heads(lanes: list[tuple[str, list[TaskSeen]]], columns: int) -> Line:
     each = max(6, (columns - 1) // len(lanes))
     found: Line = [(" ", PLAIN)]
-    for (state, name), lane in zip(COLUMNS, lanes, strict=True):
-        look = sign("ready" if state == "pending" else state)
-        found.append((padded(f"{look.mark} {len(lane)} {name}", each - 1) + " ", look.meaning))
+    for title, lane in lanes:
+        look = sign(STATE_OF_COLUMN[title])
+        found.append((padded(f"{look.mark} {len(lane)} {title}", each - 1) + " ", look.meaning))
     return found
 
 
@@ -143,14 +153,22 @@ def _card_line(model: Model, cards: list[TaskSeen | None], line: int, columns: i
     for card in cards:
         said = _card(card, each - 1)[line] if card is not None else ""
         is_chosen = card is not None and model.target == ("task", card.id)
-        meaning = PLAIN if card is None else BOLD if line == 0 else DIM if card.state == "blocked" else PLAIN
+        meaning = PLAIN if card is None else _meaning(card, line)
         found += [("▌" if is_chosen else " ", PLAIN), (padded(said, each - 1), CHOSEN if is_chosen else meaning)]
     return found
+
+
+def _meaning(card: TaskSeen, line: int) -> str:
+    if line == 0:
+        return card.shown.tone if card.shown.tone in ("you", "broken") else BOLD
+    return DIM if card.state == "blocked" else PLAIN
 
 
 def _card(task: TaskSeen, columns: int) -> list[str]:
     head = f"#{task.id} {text(task.owner or '')[0]}"
     waits = f"waits for {' '.join('#' + id for id in task.blocked_by_open)}" if task.blocked_by_open else ""
+    if not waits and task.shown.word not in SAID_BY_COLUMN:
+        waits = text(f"{sign(task.shown.state).mark} {task.shown.word}")[0]
     title = wrapped(text(task.subject)[0], columns, most=1 if waits else 2)
     return [head, *title, waits, ""][:3]
 
@@ -161,7 +179,7 @@ def _card(task: TaskSeen, columns: int) -> list[str]:
 def _graph(tasks: list[TaskSeen]) -> list[ListRow]:
     shown = {task.id for task in tasks[:MOST_DRAWN]}
     nodes = [
-        Node(task.id, task.subject, task.state, task.owner or "", [id for id in task.blocked_by if id in shown])
+        Node(task.id, task.subject, task.shown.state, task.owner or "", [id for id in task.blocked_by if id in shown])
         for task in tasks[:MOST_DRAWN]
     ]
     drawn = as_text(nodes, lambda said, *_: said, 200).split("\n")

@@ -31,7 +31,7 @@ def merges(model: Model) -> Body:
         return Body([GAP, fixed([(" Nothing is merged yet: a run merges what it finishes (atm run).", DIM)])])
     merged, total = queue.counts.get("merged", 0), sum(queue.counts.values())
     head = fixed([(" ", PLAIN), text(queue.target, BOLD), (f"  {merged} of {total} merged", DIM)])
-    found = [row for row in model.read.merges or () if fits(model.filter, row["status"], row["agent"], row["about"])]
+    found = [row for row in model.read.merges or () if fits(model.filter, row["word"], row["agent"], row["about"])]
     rows = [ListRow(partial(_merge, row), (("merge", row["task"]),)) for row in found]
     radar = [fixed(_collision(one)) for one in queue.collisions[:20]]
     if radar:
@@ -41,7 +41,10 @@ def merges(model: Model) -> Body:
 
 def _merge(row: dict[str, str], columns: int) -> Line:
     look = sign(row["status"])
-    start: Line = [(f" {look.mark} {padded(row['status'], 9)} ", look.meaning), (padded(f"#{row['task']}", 5), DIM)]
+    start: Line = [
+        (f" {look.mark} {padded(text(row['word'])[0], 11)} ", look.meaning),
+        (padded(f"#{row['task']}", 5), DIM),
+    ]
     return ends(
         [*start, (padded(text(row["agent"])[0], 9), PLAIN), text(row["subject"])],
         [text(row["about"][:30], DIM)],
@@ -201,6 +204,7 @@ KEY_WORDS = (
     ("d, !", "what an agent has changed; what goes wrong"),
     ("n, o", "nudge an agent; sit down at its window"),
     ("D D", "kill an agent, cancel a task; S S skips a merge"),
+    ("O O", "reopen a task that failed, was cancelled or is done"),
     ("/", "filter: words, s:state, a:agent"),
     (":", "go to a view, an agent, #task; also runs, sessions, teams"),
     ("?, q", "these keys; leave"),

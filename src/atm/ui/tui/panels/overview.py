@@ -80,7 +80,7 @@ def _head(group: str, rows: Sequence[AttentionRow], columns: int) -> Line:
 
 def row_line(row: AttentionRow, columns: int) -> Line:
     """`◆ command   kite   CX  #6   git push …   11:42 left`; less of it where there is less room."""
-    look = sign(row.word)
+    look = sign(row.state)
     right: Line = [text(row.right, DIM)] if row.right else []
     if columns < NARROW:
         start: Line = [(f" {look.mark} ", look.meaning), (padded(text(row.who)[0], 6) + " ", PLAIN), text(row.text)]

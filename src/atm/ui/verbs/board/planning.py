@@ -50,6 +50,11 @@ def _limit(given: Given) -> float | None:
     return read_limit(given.text("timeout")) if given.text("timeout") else None
 
 
+def checks_given(acting: Acting, given: Given) -> list[Record]:
+    """The checks that take the place of others; an empty word clears them."""
+    return _checks(acting, given.with_values({key: [*filter(None, given.texts(key))] for key in CHECKS}))
+
+
 def _checks(acting: Acting, given: Given) -> list[Record]:
     """
     What must be true before the task counts as completed.

@@ -104,13 +104,20 @@ RELEASE = Verb(
 )
 REOPEN = Verb(
     "board_reopen",
-    "",
+    "tasks reopen",
     ID,
-    Parameter("reason", "why", is_required=True, otherwise="reopened"),
+    Parameter("reason", "why", option="--note", is_required=True, otherwise="reopened"),
+    *CHECKS,
     home="board.working",
     title="Reopen a task",
-    summary="bring back a finished, failed or cancelled task",
-    about="Bring a completed, failed or cancelled task back to the board.",
+    summary="bring back a completed, failed or cancelled task",
+    about="Bring a completed, failed or cancelled task back to the board; accept_* replace its checks.",
+    text=(
+        "It is pending again, with a fresh count of attempts; its history and what each attempt printed are kept. "
+        "Checks that are given take the place of those it had. What was merged stays on the target: the next work "
+        "begins there, on a new branch. For the lead and humans."
+    ),
+    examples=("atm tasks reopen 7", 'atm tasks reopen 7 --accept "make test" --note "the check was wrong"'),
     for_bosses=True,
     is_destructive=True,
 )

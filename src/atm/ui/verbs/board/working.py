@@ -76,9 +76,14 @@ def _release(acting: Acting, given: Given) -> Done:
 
 
 def _reopen(acting: Acting, given: Given) -> Done:
+    from atm.ui.verbs.board.planning import CHECKS, checks_given
+
     id, reason = given.text("id"), given.text("reason")
-    task = board.reopen(acting.boardroom, acting.team.name, acting.who, id, reason)
-    return Done(task, f"#{task.id} {task.subject} is back on the board")
+    checks = checks_given(acting, given) if any(given.has(key) for key in CHECKS) else None
+    task, reachable = board.reopen(acting.boardroom, acting.team.name, acting.who, id, reason, checks)
+    then = f"; these can be done again: {ids(reachable)}" if reachable else ""
+    words = f"#{task.id} {task.subject} is back on the board, with {counted(task.max_retries + 1, 'attempt')}{then}"
+    return Done(task, words, facts={"reachable": [*reachable]})
 
 
 def _assign(acting: Acting, given: Given) -> Done:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.ui.views.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
-from atm.ui.views.board.looks import LOOKS, UNKNOWN, look, spelled
+from atm.ui.views.looks import LOOKS, UNKNOWN, look, word_of
 from atm.ui.views.style import BLUE, BOLD, DIM, YELLOW, width_of
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def _mark(task: str) -> str:
 
 def _summary(nodes: Sequence[Node], colour: Colour) -> list[str]:
     parts = [
-        colour(f"{look(state).symbol} {count} {_clip(one_line(spelled(state)), 20)}", *look(state).codes)
+        colour(f"{look(state).symbol} {count} {_clip(one_line(word_of(state)), 20)}", *look(state).codes)
         for state, count in _counts(nodes)
     ]
     return ["", "  ".join(parts)] if parts else []
@@ -185,7 +185,7 @@ def as_dot(nodes: Sequence[Node]) -> str:
     lines = ["digraph tasks {", "  rankdir=LR;", '  node [shape=box, style="rounded,filled", fontname="sans-serif"];']
     for task in sorted(known, key=by_number):
         node = known[task]
-        below = _dot_text(spelled(node.state) + (f" @{node.owner}" if node.owner else ""))
+        below = _dot_text(word_of(node.state) + (f" @{node.owner}" if node.owner else ""))
         label = f"#{_dot_text(task)} {_dot_text(_clip(one_line(node.label), 60))}\\n{below}"
         shown = look(node.state)
         colours = f'fillcolor="{shown.light}", color="{shown.border}", tooltip="{_dot_text(node.label)}"'
@@ -303,7 +303,7 @@ def _box(node: Node, at: tuple[float, float]) -> str:
         f'<rect class="box {state}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="9"/><g clip-path="url(#inside)">'
         f'<text class="id" x="12" y="20">{_fitted("#" + node.id, inner / 2, TEXT_SIZE)}</text>'
         f'<text class="small" x="{BOX_WIDTH - 12}" y="20" text-anchor="end">'
-        f"{_fitted(spelled(node.state), inner / 2, SMALL)}</text>{rows}{owner if node.owner else ''}</g></g>"
+        f"{_fitted(word_of(node.state), inner / 2, SMALL)}</text>{rows}{owner if node.owner else ''}</g></g>"
     )
 
 
@@ -311,7 +311,7 @@ def _legend(nodes: Sequence[Node], width: float, top: float) -> tuple[list[str],
     """What the colours mean, with counts, in as many rows as it takes; and where the picture ends."""
     x, y, parts = float(MARGIN), top, []
     for state, count in _counts(nodes):
-        text = _shortened(f"{_drawable(spelled(state))} {count}", 160, SMALL)
+        text = _shortened(f"{_drawable(word_of(state))} {count}", 160, SMALL)
         step = 22 + _text_width(text, SMALL) + 18
         if x + step > width - MARGIN and x > MARGIN:
             x, y = float(MARGIN), y + 20

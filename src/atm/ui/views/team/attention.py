@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from atm.domain.merges.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
 from atm.domain.plain import counted
 from atm.ui.views.team.last_run import WORDS, about_run, needs_person, next_words
 from atm.ui.views.team.signs import vendor
@@ -34,7 +35,7 @@ class AttentionRow:
 
     group: str
     word: str
-    """The state in a word; it has a sign."""
+    """The state in a word, for people."""
     target: tuple[str, str]
     """What it opens: its kind, and its id."""
     who: str = ""
@@ -45,6 +46,8 @@ class AttentionRow:
     """Age, or time left, with its source."""
     age: float | None = None
     """Seconds that it waits, as far as they are known."""
+    state: str = ""
+    """The state for programs; it has a sign."""
     next: str = ""
     """What to type about it, where the row itself says so."""
 
@@ -95,7 +98,8 @@ def _asked(seen: TeamSeen, one: AskedSeen, now: float) -> AttentionRow:
     waits, task = since(one.at, now), seen.task(one.task)
     text = task.subject if one.kind == "plan" and task is not None else one.text or "has a question"
     right = f"waits {span(waits)}" if waits is not None else ""
-    return _row(seen, NEEDS, one.kind, ("task", one.task), one.by, one.task, text, right, waits)
+    state = PLAN_WAITS if one.kind == "plan" else one.kind
+    return _row(seen, NEEDS, state, ("task", one.task), one.by, one.task, text, right, waits)
 
 
 def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
@@ -117,10 +121,10 @@ def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
     for task in seen.tasks:
         if task.state in ("failed", "unreachable", "unreadable"):
             text = task.problem or task.unreachable_because or task.subject
-            yield _about(seen, PROBLEMS, task.state, task, text)
-        elif task.state == "pending" and task.failures and not task.owner:
-            text = f"{task.subject}: nobody has it, after {task.failures} of {counted(task.max_retries + 1, 'attempt')}"
-            yield _about(seen, PROBLEMS, "given up", task, text)
+            yield _about(seen, PROBLEMS, task, text)
+        elif task.shown.state == TO_RETRY:
+            tried = f"{task.failures} of {counted(task.max_retries + 1, 'attempt')}"
+            yield _about(seen, PROBLEMS, task, f"{task.subject}: no agent has it, after {tried}")
     yield from _collisions(seen)
     for late in seen.unacknowledged:
         if late.told:
@@ -135,9 +139,9 @@ def _collisions(seen: TeamSeen) -> Iterator[AttentionRow]:
     if seen.merges is None:
         return
     for item in seen.merges.open:
-        if item.status in ("conflict", "failed") and item.task not in seen.merges.needs_human:
+        if item.shown.state in (CONFLICT, NOT_MERGED) and item.task not in seen.merges.needs_human:
             target = "merge", item.task
-            yield _row(seen, PROBLEMS, item.status, target, _owner(seen, item.task), item.task, item.reason, "")
+            yield _row(seen, PROBLEMS, item.shown.state, target, _owner(seen, item.task), item.task, item.reason, "")
     for one in seen.merges.collisions:
         if one.conflicts and one.agents:
             others = ", ".join(f"#{id}" if id else "the target" for id in one.tasks[1:])
@@ -180,9 +184,7 @@ def _gone(one: MemberSeen, held: list[str]) -> str:
 
 
 def _done(task: TaskSeen, seen: TeamSeen) -> AttentionRow:
-    """Done, and merged where finished work is merged."""
-    is_merged = seen.merges is not None and _open_merge(seen, task.id) is None
-    return _about(seen, DONE, "merged" if is_merged else "done", task, task.subject)
+    return _about(seen, DONE, task, task.subject)
 
 
 def _age(one: MemberSeen) -> str:
@@ -216,14 +218,14 @@ def _open_merge(seen: TeamSeen, id: str) -> OpenMerge | None:
     return next((one for one in seen.merges.open if one.task == id), None) if seen.merges is not None else None
 
 
-def _about(seen: TeamSeen, group: str, word: str, task: TaskSeen, text: str) -> AttentionRow:
-    return _row(seen, group, word, ("task", task.id), task.owner or "", task.id, text, "")
+def _about(seen: TeamSeen, group: str, task: TaskSeen, text: str) -> AttentionRow:
+    return _row(seen, group, task.shown.state, ("task", task.id), task.owner or "", task.id, text, "")
 
 
 def _row(
     seen: TeamSeen,
     group: str,
-    word: str,
+    state: str,
     target: tuple[str, str],
     who: str,
     task: str,
@@ -231,7 +233,8 @@ def _row(
     right: str,
     age: float | None = None,
 ) -> AttentionRow:
-    return AttentionRow(group, word, target, who, vendor_of(seen.member(who)), task, text, right, age)
+    word = shown(state).word
+    return AttentionRow(group, word, target, who, vendor_of(seen.member(who)), task, text, right, age, state)
 
 
 def vendor_of(member: MemberSeen | None) -> str:
@@ -241,27 +244,18 @@ def vendor_of(member: MemberSeen | None) -> str:
     return vendor("human" if member.is_human else None, started, member.backend, member.model, member.type)[0]
 
 
+def held_up(seen: TeamSeen) -> dict[str, str]:
+    """Tasks that something besides the board holds up, and what: a stall, or a request that waits for an answer."""
+    found = {one.task: "stalled" for one in seen.stalled}
+    return {**found, **{one.task: "approval" for one in seen.approvals if one.task}}
+
+
 def cell(task: TaskSeen, seen: TeamSeen) -> str:
-    """Which cell of the strip a task has: what holds it up outweighs where it stands."""
-    return _cell(task, _held_up(seen))
+    """Which cell of the strip a task has: what holds it up, else its state."""
+    return held_up(seen).get(task.id, task.shown.state)
 
 
 def strip(seen: TeamSeen) -> list[str]:
     """The cells of all tasks."""
-    held = _held_up(seen)
-    return [_cell(task, held) for task in seen.tasks]
-
-
-def _cell(task: TaskSeen, held: dict[str, str]) -> str:
-    if task.plan == "submitted" or task.needs:
-        return "you"
-    why = held.get(task.id, "")
-    return why if why and (why != "merging" or task.state == "completed") else task.state
-
-
-def _held_up(seen: TeamSeen) -> dict[str, str]:
-    """Tasks that something happens to besides the board, and what; the gravest last."""
-    queue = seen.merges.open if seen.merges is not None else []
-    held = {one.task: "conflict" if one.status in ("conflict", "failed") else "merging" for one in queue}
-    held |= {one.task: "stalled" for one in seen.stalled}
-    return {**held, **{one.task: "you" for one in seen.approvals if one.task}}
+    held = held_up(seen)
+    return [held.get(task.id, task.shown.state) for task in seen.tasks]

@@ -98,6 +98,16 @@ class ReviewSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownSeen:
+    """The one state of a task that every surface shows (`domain/merges/shown_state.py`)."""
+
+    state: str = "unknown"
+    word: str = "unknown"
+    tone: str = "rest"
+    column: str = "not_done"
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSeen:
     """A task as the board lists it."""
 
@@ -118,6 +128,7 @@ class TaskSeen:
     problem: str | None = None
     unreachable_because: str | None = None
     runtime: str | None = None
+    shown: ShownSeen = ShownSeen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +165,7 @@ class OpenMerge:
     task: str
     status: str
     reason: str = ""
+    shown: ShownSeen = ShownSeen()
 
 
 @dataclass(frozen=True, slots=True)

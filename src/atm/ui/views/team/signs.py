@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-YOU, BROKEN, MOVING, PROVEN, REST = "you", "broken", "moving", "proven", "rest"
+from atm.domain.merges.shown_state import BROKEN, MOVING, PROVEN, REST, SHOWN, YOU
+from atm.ui.views.looks import LOOKS
+
+__all__ = ["BROKEN", "MOVING", "PROVEN", "REST", "YOU", "sign", "vendor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,41 +24,42 @@ class Sign:
     meaning: str
 
 
+_ASCII = {"◉": ">", "◎": ">", "✎": "*", "◆": "*", "○": "-", "▲": "!", "◌": ".", "✓": "+", "▣": "%", "≠": "!"}
+_ASCII |= {"·": ".", "✗": "x", "⊘": ".", "⊝": "x", "?": "?"}
+
 SIGNS = {
     **dict.fromkeys(("command", "question", "mail", "merge", "late"), Sign("◆", "*", YOU)),
     **dict.fromkeys(("run paused", "run held", "run stopped"), Sign("◆", "*", YOU)),
     "run died": Sign("▲", "!", BROKEN),
-    **dict.fromkeys(("plan", "planning"), Sign("✎", "*", YOU)),
+    "plan": Sign("✎", "*", YOU),
     **dict.fromkeys(
         ("stalled", "gone", "crashed", "died", "given up", "trouble", "unreadable"), Sign("▲", "!", BROKEN)
     ),
-    **dict.fromkeys(("conflict", "collides"), Sign("≠", "!", BROKEN)),
-    **dict.fromkeys(("failed", "unreachable", "denied", "expired"), Sign("✗", "x", BROKEN)),
-    **dict.fromkeys(("working", "in_progress", "merging", "resolved", "starting"), Sign("◉", ">", MOVING)),
-    "review": Sign("◎", ">", MOVING),
-    **dict.fromkeys(("idle", "ready", "pending", "queued", "online"), Sign("○", "-", REST)),
-    "blocked": Sign("◌", ".", REST),
-    **dict.fromkeys(("completed", "merged", "done", "approved"), Sign("✓", "+", PROVEN)),
-    **dict.fromkeys(("stopped", "offline", "cancelled", "skipped"), Sign("·", ".", REST)),
+    "collides": Sign("≠", "!", BROKEN),
+    **dict.fromkeys(("denied", "expired"), Sign("✗", "x", BROKEN)),
+    **dict.fromkeys(("working", "starting"), Sign("◉", ">", MOVING)),
+    **dict.fromkeys(("idle", "ready", "queued", "online"), Sign("○", "-", REST)),
+    **dict.fromkeys(("done", "approved"), Sign("✓", "+", PROVEN)),
+    **dict.fromkeys(("stopped", "offline", "skipped"), Sign("·", ".", REST)),
+    **{state: Sign(one.symbol, _ASCII[one.symbol], SHOWN[state].tone) for state, one in LOOKS.items()},
 }
+"""Signs of rows that are about members, requests and mail; and of every state of a task."""
 UNKNOWN = Sign("?", "?", REST)
 
+_FULL = Sign("■", "#", PROVEN)
 CELLS = {
-    "completed": ("■", "#"),
-    "merging": ("▣", "%"),
-    "review": ("◎", ">"),
-    "you": ("◆", "*"),
-    "stalled": ("▲", "!"),
-    "conflict": ("≠", "!"),
-    "in_progress": ("◉", ">"),
-    "planning": ("✎", "*"),
-    "pending": ("○", "-"),
-    "blocked": ("◌", "."),
-    "failed": ("✗", "x"),
-    "unreachable": ("✗", "x"),
-    "cancelled": ("·", "."),
+    "completed": _FULL,
+    "merged": _FULL,
+    **{state: SIGNS[state] for state in SHOWN if state not in ("completed", "merged")},
+    **dict.fromkeys(("approval", "plan_waits"), Sign("◆", "*", YOU)),
+    "stalled": SIGNS["stalled"],
 }
-"""One cell for each task, in the strip at the top."""
+"""One cell for each task, in the strip at the top: its state, or what holds it up besides the board."""
+
+
+def cell_sign(cell: str) -> Sign:
+    return CELLS.get(cell, UNKNOWN)
+
 
 VENDORS = {
     **dict.fromkeys(("claude", "claude-code", "in-process", "iterm2"), ("CC", "Claude Code")),

@@ -42,7 +42,7 @@ function list(before, change, key, made = (one) => one) {
   return change.order ? change.order.map((id) => now.get(id)).filter(Boolean) : [...now.values()];
 }
 
-export const rowKey = (row) => `${row.group}\u0000${row.word}\u0000${row.target.join("\u0000")}\u0000${row.who}`;
+export const rowKey = (row) => `${row.group}\u0000${row.state}\u0000${row.target.join("\u0000")}\u0000${row.who}`;
 
 const NEAR = 2.5;
 const SAME = ({ age, right, at, ...rest }) => JSON.stringify(rest);

@@ -1,17 +1,18 @@
-// One shape, one word, one of five meanings for each state; the same as `atm.ui.views.team.signs`. Never colour alone.
+// One shape for each state. Word and tone of a task come from the server (`task.shown`); here are those of everything else. Never colour alone.
 
 /** word → [shape, meaning] */
 const SIGNS = {
   command: ["you", "you"], question: ["you", "you"], mail: ["you", "you"], merge: ["you", "you"], you: ["you", "you"],
   "run paused": ["you", "you"], "run held": ["you", "you"], "run stopped": ["you", "you"], paused: ["you", "you"], held: ["you", "you"], partial: ["problem", "broken"],
   "run died": ["problem", "broken"], died: ["problem", "broken"],
-  plan: ["plan", "you"], planning: ["plan", "rest"],
+  plan: ["plan", "you"], planning: ["plan", "moving"],
   stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], "given up": ["problem", "broken"], trouble: ["problem", "broken"],
   unreadable: ["problem", "broken"], late: ["problem", "broken"], stopped_early: ["problem", "broken"],
+  plan_waits: ["plan", "you"], to_retry: ["problem", "broken"], to_merge: ["merged", "proven"], not_merged: ["failed", "broken"], left_out: ["skipped", "rest"], approval: ["you", "you"],
   conflict: ["conflict", "broken"], conflict_detected: ["conflict", "broken"], collides: ["conflict", "broken"],
   failed: ["failed", "broken"], unreachable: ["failed", "broken"], denied: ["failed", "broken"], expired: ["failed", "broken"], error: ["failed", "broken"],
   working: ["working", "moving"], in_progress: ["working", "moving"], resolved: ["working", "moving"], starting: ["working", "moving"], running: ["working", "moving"], active: ["working", "moving"],
-  merging: ["working", "proven"], review: ["review", "moving"],
+  merging: ["working", "moving"], review: ["review", "moving"],
   idle: ["idle", "rest"], ready: ["ready", "rest"], pending: ["ready", "rest"], queued: ["ready", "rest"], online: ["ready", "rest"], person: ["idle", "rest"], waiting: ["you", "you"],
   blocked: ["blocked", "rest"], stopped: ["idle", "rest"], offline: ["idle", "rest"], cancelled: ["skipped", "rest"], skipped: ["skipped", "rest"],
   completed: ["done", "proven"], done: ["done", "proven"], approved: ["done", "proven"], success: ["done", "proven"], merged: ["merged", "proven"],
@@ -47,23 +48,23 @@ export function vendorOf(member) {
   return "";
 }
 
-/** The lanes of the board, from what is held up to what is done. */
-export const LANES = [
-  ["blocked", "Blocked", "blocked", "rest"], ["pending", "Ready", "ready", "rest"], ["planning", "Planning", "plan", "rest"],
-  ["in_progress", "In progress", "working", "moving"], ["review", "Review", "review", "moving"], ["completed", "Done", "done", "proven"],
-];
-const LANE_OF = { failed: "in_progress", unreachable: "blocked", unreadable: "blocked", cancelled: "completed" };
-export const laneOf = (task) => {
-  const state = Object.hasOwn(LANE_OF, task.state) ? LANE_OF[task.state] : task.state;
-  return LANES.some(([id]) => id === state) ? state : "blocked";
-};
+/** What the server shows of a task; a task that is not on the board is unknown. @returns {{state: string, word: string, tone: string, column: string}} */
+export const shownOf = (task) => task?.shown ?? UNSEEN;
+const UNSEEN = { state: "unknown", word: "unknown", tone: "rest", column: "not_done" };
 
-/** How a cell of the strip looks for a word of the server. */
-export function cellLook(word) {
-  if (word === "you" || word === "plan" || word === "question") return "you";
-  if (["stalled", "conflict", "failed", "unreachable", "unreadable"].includes(word)) return "broken";
-  if (word === "completed" || word === "merged") return "done";
-  if (word === "merging" || word === "review" || word === "blocked") return word;
-  if (word === "in_progress" || word === "planning") return "moving";
-  return "ready";
+/** The columns of the board, from what is held up to what is done; the last is there when something is in it. */
+export const LANES = [
+  ["blocked", "Blocked", "blocked", "rest"], ["ready", "Ready", "ready", "rest"], ["planning", "Planning", "plan", "moving"],
+  ["in_progress", "In progress", "working", "moving"], ["review", "Review", "review", "moving"], ["done", "Done", "done", "proven"], ["not_done", "Not done", "failed", "broken"],
+];
+export const laneOf = (task) => shownOf(task).column;
+
+const OWN_LOOK = { completed: "done", merged: "done", to_merge: "merging", merging: "merging", review: "review", blocked: "blocked", cancelled: "over", left_out: "over" };
+const OF_TONE = { you: "you", broken: "broken", moving: "moving", proven: "done", rest: "ready" };
+/** How a cell of the strip looks: what holds the task up besides the board, else its state. */
+export function lookOf(task, cells) {
+  const held = cells?.[task.id], { state, tone } = shownOf(task);
+  if (held === "approval") return "you";
+  if (held === "stalled") return "broken";
+  return Object.hasOwn(OWN_LOOK, state) ? OWN_LOOK[state] : OF_TONE[tone] ?? "ready";
 }

@@ -6,7 +6,7 @@ import { Same } from "./said.js";
 
 const ARMED = 2000;
 const label = (word) => word.charAt(0).toUpperCase() + word.slice(1);
-const SAYS = { "read it": "Mark as read",  cancel: "Cancel the task", resume: "Resume", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
+const SAYS = { "read it": "Mark as read",  cancel: "Cancel the task", reopen: "Reopen the task", resume: "Resume", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
 /** On the button that sends what was typed. */
 const SENDS = { write: "Send", reply: "Send", answer: "Send the answer", "deny and say why": "Deny", "reject the plan": "Send back" };
 const WRITES = ["write", "reply"];

@@ -18,7 +18,7 @@ export const Brand = () => html`<a class="brand" href="/"><svg viewBox="0 0 46 1
 export function countOf(view) {
   const { whole } = world;
   if (!whole) return ["", ""];
-  const seen = whole.snapshot, waits = whole.rows.filter((row) => row.group === "Needs you" && ["command", "plan", "question"].includes(row.word)).length;
+  const seen = whole.snapshot, waits = whole.rows.filter((row) => row.group === "Needs you" && ["command", "plan_waits", "question"].includes(row.state)).length;
   const unread = (seen.members ?? []).filter((one) => one.kind === "human").reduce((sum, one) => sum + (one.mail?.unread ?? 0), 0);
   const numbers = {
     board: [seen.tasks?.length ?? 0, ""], agents: [(seen.members ?? []).filter((one) => one.kind !== "human").length, ""],

@@ -3,7 +3,7 @@
 import { plain } from "../hidden.js";
 import { now, useTick, world } from "../live.js";
 import { path } from "../route.js";
-import { cellLook, sign, vendorName, vendorOf, word as wordOf } from "../signs.js";
+import { lookOf, shownOf, sign, vendorName, vendorOf, word as wordOf } from "../signs.js";
 import { clock, epoch, left, span } from "../spans.js";
 import { classes, html, memo } from "../view.js";
 import { Line, Name } from "./said.js";
@@ -14,6 +14,12 @@ export const Mark = ({ g }) => html`<svg class="g" aria-hidden="true"><use href=
 export function State({ of, children, small, g, meaning }) {
   const [shape, means] = sign(of);
   return html`<span class=${classes("st", `st-${meaning ?? means}`, small && "sm")}><${Mark} g=${g ?? shape} />${children ?? html`<${Line} text=${wordOf(of)} most=${40} />`}</span>`;
+}
+
+/** The state of a task, as the server shows it, with what holds it up besides the board. */
+export function TaskState({ task, cells = world.whole?.cells, small }) {
+  const { state, word, tone } = shownOf(task), held = task && cells?.[task.id];
+  return html`<${State} of=${state} meaning=${tone} small=${small}><${Line} text=${word} most=${40} /></${State}>${held && html` <${State} of=${held} small>${held}</${State}>`}`;
 }
 
 export const Vendor = ({ tag }) => tag ? html`<abbr class="vendor" title=${`${tag}: ${vendorName(tag)}`}>${tag}</abbr>` : null;
@@ -84,8 +90,8 @@ export function OnTask({ of }) {
 
 /** A task among those that another waits for or holds up. */
 export function TaskRow({ id, cells = world.whole?.cells ?? {} }) {
-  const task = taskOf(id), cell = cells[id] ?? task?.state ?? "unknown";
-  return html`<li><a class="task-row" href=${path(world.team, "task", id)}><${State} of=${cell} small meaning=${task && lookOf(task, cells) === "you" ? "you" : undefined}>${cell === "you" ? "waits for you" : undefined}</${State}><span class="t">#<${Name} text=${id} /> <${Line} text=${task?.subject ?? "is not on the board"} most=${120} /></span><span class="dim">${task?.owner ? html`<${Name} text=${task.owner} />` : "nobody yet"}</span></a></li>`;
+  const task = taskOf(id);
+  return html`<li><a class="task-row" href=${path(world.team, "task", id)}><span><${TaskState} task=${task} cells=${cells} small /></span><span class="t">#<${Name} text=${id} /> <${Line} text=${task?.subject ?? "is not on the board"} most=${120} /></span><span class="dim">${task?.owner ? html`<${Name} text=${task.owner} />` : "nobody yet"}</span></a></li>`;
 }
 export const TaskRows = ({ ids }) => html`<ul class="task-rows">${ids.map((id) => html`<${TaskRow} key=${id} id=${id} />`)}</ul>`;
 
@@ -102,7 +108,7 @@ export function Left({ until, word = "left" }) {
 // The strip: one cell for each task, or shares of a bar where there are too many to see.
 
 const MOST_CELLS = 60;
-const NAMED = { done: "done", merging: "merging", review: "in review", you: "waits for you", broken: "problem", moving: "in progress", ready: "ready", blocked: "blocked" };
+const NAMED = { done: "done", merging: "merging", review: "in review", you: "waits for you", broken: "problem", moving: "in progress", ready: "ready", blocked: "blocked", over: "cancelled or left out" };
 
 const shape = {
   done: (x) => html`<rect x=${x} y="1" width="10" height="10" rx="1.500" class="f-proven" />`,
@@ -113,13 +119,12 @@ const shape = {
   moving: (x) => html`<rect x=${x} y="1" width="10" height="10" rx="5" class="f-moving" />`,
   ready: (x) => html`<rect x=${x + 0.75} y="1.750" width="8.500" height="8.500" rx="1.500" fill="none" class="s-rest" stroke-width="1.500" />`,
   blocked: (x) => html`<rect x=${x + 0.75} y="1.750" width="8.500" height="8.500" rx="1.500" fill="none" class="s-rest" stroke-width="1.500" stroke-dasharray="2 2" />`,
+  over: (x) => html`<path d=${`M${x + 1} 6H${x + 9}`} class="s-rest" fill="none" stroke-width="1.500" />`,
 };
-const FILLS = { done: "f-proven", merging: "f-proven", review: "f-moving", you: "f-you", broken: "f-broken", moving: "f-moving", ready: "f-line", blocked: "f-rest" };
-
-export const lookOf = (task, cells) => cellLook(cells[task.id] ?? task.state);
+const FILLS = { done: "f-proven", merging: "f-proven", review: "f-moving", you: "f-you", broken: "f-broken", moving: "f-moving", ready: "f-line", blocked: "f-rest", over: "f-line" };
 
 export function counted(tasks, cells) {
-  const found = { done: 0, merging: 0, review: 0, moving: 0, you: 0, broken: 0, ready: 0, blocked: 0 };
+  const found = { done: 0, merging: 0, review: 0, moving: 0, you: 0, broken: 0, ready: 0, blocked: 0, over: 0 };
   for (const task of tasks) found[lookOf(task, cells)] += 1;
   return found;
 }
@@ -130,7 +135,7 @@ export const Cells = memo(({ tasks, cells }) => {
   if (!tasks.length) return null;
   if (tasks.length > MOST_CELLS) return html`<${Shares} numbers=${numbers} total=${tasks.length} said=${said} />`;
   return html`<svg class="cells" viewBox=${`-1 0 ${tasks.length * 14 - 2} 12`} preserveAspectRatio="xMaxYMid meet" role="img" aria-label=${said}>
-    ${tasks.map((task, at) => html`<g key=${task.id}><title>#${plain(task.id, 40)} ${NAMED[lookOf(task, cells)]}</title>${shape[lookOf(task, cells)](at * 14)}</g>`)}</svg>`;
+    ${tasks.map((task, at) => html`<g key=${task.id}><title>#${plain(task.id, 40)} ${plain(cells?.[task.id] ?? shownOf(task).word, 40)}</title>${shape[lookOf(task, cells)](at * 14)}</g>`)}</svg>`;
 });
 
 function Shares({ numbers, total, said }) {

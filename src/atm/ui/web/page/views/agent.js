@@ -8,7 +8,7 @@ import { html, useEffect, useRef, useState } from "../view.js";
 import { AskBox, Deeds } from "../parts/deeds.js";
 import { Diff, isUnseen, Unseen } from "../parts/diff.js";
 import { Some, Unread } from "../parts/lists.js";
-import { Age, isFresh, LastHeard, Mark, memberCalled, State, Tag, TaskRows, taskOf, Vendor } from "../parts/marks.js";
+import { Age, isFresh, LastHeard, Mark, memberCalled, State, Tag, TaskRows, TaskState, taskOf, Vendor } from "../parts/marks.js";
 import { Line, Name, Path, Said, Same } from "../parts/said.js";
 import { Mini, Rail } from "../parts/rail.js";
 import { pieces } from "../hidden.js";
@@ -110,7 +110,7 @@ function Held({ member }) {
   if (!ids.length) return html`<section class="panel pad"><h2>Task</h2><p class="dim">It holds none.</p></section>`;
   return ids.slice(0, 6).map((id) => {
     const task = taskOf(id);
-    return html`<section key=${id} class="panel"><header><h2>Task</h2><${Tag} id=${id} /><span class="push">${task && html`<${State} of=${task.state} small />`}</span></header><div class="pad"><p><${Line} text=${task?.subject ?? ""} /></p>${task && html`<dl class="kv task-kv"><dt>holds up</dt><dd>${task.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "nothing"}</dd>${task.files?.length ? html`<dt>files</dt><dd>${task.files.slice(0, 8).map((file) => html`<div><${Path} text=${file} /></div>`)}</dd>` : null}</dl>`}</div></section>`;
+    return html`<section key=${id} class="panel"><header><h2>Task</h2><${Tag} id=${id} /><span class="push">${task && html`<${TaskState} task=${task} small />`}</span></header><div class="pad"><p><${Line} text=${task?.subject ?? ""} /></p>${task && html`<dl class="kv task-kv"><dt>holds up</dt><dd>${task.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "nothing"}</dd>${task.files?.length ? html`<dt>files</dt><dd>${task.files.slice(0, 8).map((file) => html`<div><${Path} text=${file} /></div>`)}</dd>` : null}</dl>`}</div></section>`;
   });
 }
 

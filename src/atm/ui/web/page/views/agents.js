@@ -12,8 +12,8 @@ import { Output } from "./agent.js";
 /** The word for a member, as the overview has it. People are not watched: whether one is there nobody knows. */
 export function wordOf(member, rows) {
   if (member.kind === "human") return "person";
-  const of = rows.filter((one) => one.who === member.name && one.word !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
-  return row?.word ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
+  const of = rows.filter((one) => one.who === member.name && one.state !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
+  return row?.state ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
 }
 
 const counted = (members) => {

@@ -2,16 +2,15 @@
 
 import { plain } from "../hidden.js";
 import { path } from "../route.js";
-import { sign } from "../signs.js";
+import { lookOf, shownOf, sign } from "../signs.js";
 import { html, useMemo, useRef, useState } from "../view.js";
-import { lookOf } from "../parts/marks.js";
 
 const NODE = { wide: 240, high: 32, gap: 8, between: 56 };
 const MOST = 300;
 /** What stands beside the graph. Where there is more room than it needs it is not drawn larger than it is. */
 const BESIDE = 300;
-const LOOKS = { done: "done", merging: "done", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "blocked", ready: "" };
-const MEANINGS = { done: "proven", merging: "proven", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "rest", ready: "rest" };
+const LOOKS = { done: "done", merging: "done", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "blocked", ready: "", over: "" };
+const MEANINGS = { done: "proven", merging: "proven", review: "moving", moving: "moving", you: "you", broken: "broken", blocked: "rest", ready: "rest", over: "rest" };
 
 /** Each task one step behind the last of those it waits for. Circles end where they began. */
 export function layout(tasks) {
@@ -130,7 +129,7 @@ const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…
 function nodes(plan, cells, team) {
   const at = places(plan);
   return [...plan.byId.values()].map((task) => {
-    const { x, y } = at.get(task.id), look = lookOf(task, cells), [shape] = sign(cells[task.id] ?? task.state), owner = task.owner ? cut(plain(task.owner, 60), 10) : "";
+    const { x, y } = at.get(task.id), look = lookOf(task, cells), [shape] = sign(cells[task.id] ?? shownOf(task).state), owner = task.owner ? cut(plain(task.owner, 60), 10) : "";
     const id = `#${plain(task.id, 12)}`, beyond = x + 37 + id.length * 7.6, room = Math.floor((x + NODE.wide - beyond - owner.length * 7.4 - 16) / 6.9);
     return html`<a key=${task.id} href=${path(team, "task", task.id)}><g class=${`node ${LOOKS[look]}`}><title>${id} ${plain(task.subject)}${owner && `, ${owner}`}</title><rect x=${x} y=${y} width=${NODE.wide} height=${NODE.high} rx="5" /><svg class=${`g st-${MEANINGS[look]}`} x=${x + 10} y=${y + 9} width="14" height="14"><use href=${`#g-${shape}`} /></svg>
       <text class="id" x=${x + 31} y=${y + 20.5}>${id}</text><text x=${beyond} y=${y + 20.5}>${cut(plain(task.subject, 120), Math.max(4, room))}</text><text class="own" x=${x + NODE.wide - 10} y=${y + 20.5}>${owner}</text></g></a>`;

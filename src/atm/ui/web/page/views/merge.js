@@ -7,9 +7,10 @@ import { html } from "../view.js";
 import { Deeds } from "../parts/deeds.js";
 import { Diff } from "../parts/diff.js";
 import { Some, Unread } from "../parts/lists.js";
-import { Age, State, Tag, taskOf, Who, WhoLink } from "../parts/marks.js";
+import { Age, State, Tag, taskOf, TaskState, Who, WhoLink } from "../parts/marks.js";
 import { Command, Line, Name, Path, Said, Same } from "../parts/said.js";
 
+const NONE = {};
 const ORDER = ["merging", "conflict_detected", "conflict", "failed", "resolved", "queued", "pending", "merged", "skipped"];
 const placeOf = (item) => { const at = ORDER.indexOf(item.status); return at < 0 ? 6.5 : at; };
 
@@ -28,7 +29,7 @@ function Table({ items, team, chosen }) {
 }
 
 function Row({ item, place, team, isOpen }) {
-  return html`<tr class=${isOpen ? "chosen" : ""}>${place !== null && html`<td class="m dim opt">${place}</td>`}<td><${State} of=${item.skipped ? "skipped" : item.status} /></td><td><a data-row href=${path(team, "merge", item.task)} data-same aria-current=${isOpen ? "true" : undefined}><span class="tag">#<${Name} text=${item.task} /></span> <${Line} text=${item.subject ?? taskOf(item.task)?.subject} most=${90} /></a></td><td class="opt"><${Who} name=${item.agent} /></td><td class="opt branch"><span class="dim"><${Path} text=${item.branch} /></span></td><td class="opt"><${Checks} checks=${item.checks ?? []} /></td><td class="opt m num">${item.files?.length ?? 0}</td><td class="num"><${Age} at=${item.done_at} /></td></tr>`;
+  return html`<tr class=${isOpen ? "chosen" : ""}>${place !== null && html`<td class="m dim opt">${place}</td>`}<td><${TaskState} task=${item} cells=${NONE} /></td><td><a data-row href=${path(team, "merge", item.task)} data-same aria-current=${isOpen ? "true" : undefined}><span class="tag">#<${Name} text=${item.task} /></span> <${Line} text=${item.subject ?? taskOf(item.task)?.subject} most=${90} /></a></td><td class="opt"><${Who} name=${item.agent} /></td><td class="opt branch"><span class="dim"><${Path} text=${item.branch} /></span></td><td class="opt"><${Checks} checks=${item.checks ?? []} /></td><td class="opt m num">${item.files?.length ?? 0}</td><td class="num"><${Age} at=${item.done_at} /></td></tr>`;
 }
 
 function Checks({ checks }) {
@@ -41,7 +42,7 @@ function One({ id }) {
   const read = useRead("merge", id), offers = useOffers("merge", id), item = read.value?.item;
   if (!item) return html`<section class="panel"><${Unread} of=${read} what=${`#${id}`} /></section>`;
   const conflict = item.conflict, isOpen = !["merged"].includes(item.status) && !item.skipped, diff = read.value.diff ?? item.diff;
-  return html`<section class="panel"><header><${State} of=${item.status} /><h2><${Tag} id=${item.task} /> <${Line} text=${item.subject} most=${120} /></h2><span class="push m dim not-phone"><${Path} text=${item.branch} /></span></header>
+  return html`<section class="panel"><header><${TaskState} task=${item} cells=${NONE} /><h2><${Tag} id=${item.task} /> <${Line} text=${item.subject} most=${120} /></h2><span class="push m dim not-phone"><${Path} text=${item.branch} /></span></header>
     <div class="pad conflict-steps"><${Steps} item=${item} /></div>${item.reason && html`<p class="pad"><${Said} text=${item.reason} most=${1000} /></p>`}
     ${conflict && html`<div class="sides line-top"><div><h3><${WhoLink} name=${item.agent} /> wants, in <${Tag} id=${item.task} /></h3><p class="mid"><${Line} text=${item.subject} /></p></div>${(conflict.with ?? []).slice(0, 3).map((other) => html`<div><h3>${other.agent ? html`<${WhoLink} name=${other.agent} />` : "the target"} wanted${other.task && html`, in <${Tag} id=${other.task} />`} <span class="dim">merged first</span></h3><p class="mid"><${Line} text=${other.subject ?? ""} /></p></div>`)}</div><div class="pad line-top"><h3>${many(conflict.files?.length ?? 0, "file")} in conflict</h3>${(conflict.files ?? []).slice(0, 30).map((file) => html`<div><${Path} text=${file} /></div>`)}</div>`}
     ${diff && html`<div class="line-top"><${Diff} text=${diff} /></div>`}${item.checks?.length > 0 && html`<div class="pad line-top"><h3>Checks</h3><ul class="checks">${item.checks.map((one, at) => html`<li key=${at}><${State} of=${one.ok ? "done" : "failed"} small>${one.ok ? "passed" : `failed, code ${one.code}`}</${State}><${Command} text=${one.command} />${one.output && html`<details><summary class="m dim">output</summary><pre class="term" tabindex="0"><${Said} text=${one.output} /></pre></details>`}</li>`)}</ul></div>`}

@@ -8,11 +8,11 @@ import { classes, html, memo, useState } from "../view.js";
 import { Bars, Share, Spark } from "../parts/charts.js";
 import { AskBox, Deed } from "../parts/deeds.js";
 import { countNote, Group, Some, useHeld } from "../parts/lists.js";
-import { Age, counted, LastHeard, Left, lookOf, memberCalled, State, Tag, taskOf, Who } from "../parts/marks.js";
+import { Age, counted, LastHeard, Left, memberCalled, State, Tag, taskOf, TaskState, Who } from "../parts/marks.js";
 import { Command, Line, Quote } from "../parts/said.js";
 
-const TITLES = { "run died": "The run died", "run paused": "The run was interrupted", "run stopped": "The run was stopped", "run held": "The run waits for a person", command: "Approve a command", plan: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
-const LOOK = { "run died": "Open the run", "run paused": "Open the run", "run stopped": "Open the run", "run held": "Open the run", command: "See it whole", plan: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge" };
+const TITLES = { "run died": "The run died", "run paused": "The run was interrupted", "run stopped": "The run was stopped", "run held": "The run waits for a person", command: "Approve a command", plan_waits: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
+const LOOK = { "run died": "Open the run", "run paused": "Open the run", "run stopped": "Open the run", "run held": "Open the run", command: "See it whole", plan_waits: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge", not_merged: "Open the merge", failed: "Open the task", to_retry: "Open the task" };
 /** A longer command is decided about where all of it is in sight. */
 export const LONGEST_HERE = 240;
 
@@ -37,7 +37,7 @@ const Ask = memo(({ row, isGone, isBroken, team }) => {
   const [asking, ask] = useState(null);
   const to = targetPath(team, row.target), [kind, id] = row.target;
   const subject = isBroken && row.task ? taskOf(row.task)?.subject ?? "" : "";
-  return html`<article class=${classes("ask", isBroken && "broken", isGone && "gone")}><div class="top"><${State} of=${row.word}>${TITLES[row.word] ?? html`<${Line} text=${capital(row.word)} />`}</${State}>
+  return html`<article class=${classes("ask", isBroken && "broken", isGone && "gone")}><div class="top"><${State} of=${row.state} meaning=${row.tone}>${TITLES[row.state] ?? html`<${Line} text=${capital(row.word)} />`}</${State}>
       ${row.who && html`<${Who} name=${row.who} vendor=${row.vendor} />`}<${Tag} id=${row.task} />${subject && html`<span class="say cut"><${Line} text=${subject} /></span>`}<span class="push"><${Waits} row=${row} isBroken=${isBroken} /></span></div>
     <div class="what"><${What} row=${row} isBroken=${isBroken} /></div>
     ${isGone ? html`<p class="act dim m">${settledOf(kind, id)}</p>` : html`<div class="act"><${Acts} row=${row} kind=${kind} id=${id} to=${to} ask=${ask} /></div>`}
@@ -53,16 +53,16 @@ function settledOf(kind, id) {
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Waits({ row, isBroken }) {
-  const asked = row.word === "command" ? (world.whole?.snapshot.approvals ?? []).find((one) => one.id === row.target[1]) : null;
+  const asked = row.state === "command" ? (world.whole?.snapshot.approvals ?? []).find((one) => one.id === row.target[1]) : null;
   if (asked?.expires_at) return html`<${Left} until=${asked.expires_at} word="left" /><span class="age not-phone">, then denied</span>`;
   if (row.at !== null) return html`<${Age} at=${row.at} before=${isBroken ? "for " : "waits "} />`;
   return row.right ? html`<span class="age"><${Line} text=${row.right} /></span>` : null;
 }
 
 function What({ row, isBroken }) {
-  if (row.word === "command") return html`${isShort(row) ? html`<${Command} text=${row.text} />` : html`<p class="say"><code class="cut-cmd"><${Line} text=${row.text} most=${120} /></code></p><p class="meta">A long command, ${row.text.length.toLocaleString("en")} characters: it is decided about where all of it is in sight.</p>`}<${Because} row=${row} />`;
+  if (row.state === "command") return html`${isShort(row) ? html`<${Command} text=${row.text} />` : html`<p class="say"><code class="cut-cmd"><${Line} text=${row.text} most=${120} /></code></p><p class="meta">A long command, ${row.text.length.toLocaleString("en")} characters: it is decided about where all of it is in sight.</p>`}<${Because} row=${row} />`;
   if (isBroken) return html`<p class="meta"><${Line} text=${row.text} most=${400} /></p>`;
-  const isClaim = row.word === "question";
+  const isClaim = row.state === "question";
   return html`<p class="say">${isClaim ? html`<${Quote} text=${row.text} most=${600} />` : html`<${Line} text=${row.text} most=${400} />`}</p>${row.next && html`<p class="meta"><${Line} text=${row.next} /></p>`}${row.source && html`<p class="meta"><${Line} text=${row.source} /></p>`}`;
 }
 
@@ -74,12 +74,12 @@ function Because({ row }) {
 }
 
 /** Which deeds a row offers here; the rest is on the thing's own page. What decides is offered where all of it is in sight. */
-const HERE = { "run died": ["resume"], "run paused": ["resume"], "run stopped": ["resume"], "run held": ["resume"], command: ["deny", "approve"], question: ["answer"], stalled: ["write"], late: ["write"], gone: ["write"], crashed: ["write"], failed: ["try again"], conflict: ["try again"], merge: ["try again"] };
+const HERE = { "run died": ["resume"], "run paused": ["resume"], "run stopped": ["resume"], "run held": ["resume"], command: ["deny", "approve"], question: ["answer"], stalled: ["write"], late: ["write"], gone: ["write"], crashed: ["write"], failed: ["reopen"], not_merged: ["try again"], conflict: ["try again"], merge: ["try again"] };
 
 function Acts({ row, kind, id, to, ask }) {
-  const words = (HERE[row.word] ?? []).filter((word) => word !== "approve" || isShort(row));
+  const words = (HERE[row.state] ?? []).filter((word) => word !== "approve" || isShort(row));
   const shown = words.map((word) => (row.offers ?? []).find((offer) => offer.word === word)).filter(Boolean);
-  return html`<a class=${shown.length && row.word === "command" ? "btn quiet" : "btn"} data-row href=${to}>${LOOK[row.word] ?? "Look"}</a>${mayAct() && shown.map((offer) => html`<${Deed} key=${offer.deed} kind=${kind} id=${id} offer=${offer} onAsk=${ask} />`)}`;
+  return html`<a class=${shown.length && row.state === "command" ? "btn quiet" : "btn"} data-row href=${to}>${LOOK[row.state] ?? "Look"}</a>${mayAct() && shown.map((offer) => html`<${Deed} key=${offer.deed} kind=${kind} id=${id} offer=${offer} onAsk=${ask} />`)}`;
 }
 
 function Members({ title, rows, none }) {
@@ -89,7 +89,7 @@ function Members({ title, rows, none }) {
 
 const MemberRow = memo(({ row, team }) => {
   const member = memberCalled(row.who), unread = /unread/.test(row.text) ? 0 : member?.mail?.unread;
-  return html`<a class="agent-row row" data-row href=${path(team, "agent", row.who)}><${State} of=${row.word} /><${Who} name=${row.who} vendor=${row.vendor} />
+  return html`<a class="agent-row row" data-row href=${path(team, "agent", row.who)}><${State} of=${row.state} meaning=${row.tone}>${row.word}</${State}><${Who} name=${row.who} vendor=${row.vendor} />
     <span class="what"><span class="cut">${row.task && html`<span class="tag">#${row.task}</span> `}<${Line} text=${row.text} /></span>${member?.sync?.label && html`<small class="cut">${member.sync.label}${unread ? `, ${unread} unread` : ""}</small>`}</span>
     <span class="right"><${Sign} row=${row} /></span></a>`;
 });
@@ -99,10 +99,10 @@ const Sign = ({ row }) => row.at === null ? html`<span class="age"><${Line} text
 function Done({ whole }) {
   const { snapshot, cells } = whole, done = snapshot.tasks.filter((task) => task.state === "completed").reverse(), merges = snapshot.merges;
   const said = merges ? Object.entries(merges.counts ?? {}).filter(([, n]) => n).map(([state, n]) => `${n} ${state.replace("_detected", "")}`).join(", ") : "";
-  return html`<${Group} title="Done" count=${done.length} note=${said && html`<a class="link" href=${path(world.team, "merge")}>${said}</a>`} none="Nothing is done yet."><ul class="panel rows"><${Some} of=${done} first=${6} step=${50} draw=${(task) => html`<li key=${task.id}><${DoneRow} task=${task} look=${lookOf(task, cells)} isMerged=${Boolean(merges)} team=${world.team} /></li>`} /></ul></${Group}>`;
+  return html`<${Group} title="Done" count=${done.length} note=${said && html`<a class="link" href=${path(world.team, "merge")}>${said}</a>`} none="Nothing is done yet."><ul class="panel rows"><${Some} of=${done} first=${6} step=${50} draw=${(task) => html`<li key=${task.id}><${DoneRow} task=${task} held=${cells[task.id] ?? ""} team=${world.team} /></li>`} /></ul></${Group}>`;
 }
 
-const DoneRow = memo(({ task, look, isMerged, team }) => html`<a class="done-row row" data-row href=${path(team, "task", task.id)}><${State} of=${look === "merging" ? "merging" : look === "broken" ? "conflict" : isMerged ? "merged" : "done"} /><span class="cut">#${task.id} <${Line} text=${task.subject} /></span><span class="by">${task.owner && html`<${Who} name=${task.owner} />`}</span><span class="age right"></span></a>`);
+const DoneRow = memo(({ task, held, team }) => html`<a class="done-row row" data-row href=${path(team, "task", task.id)}><span><${TaskState} task=${task} cells=${held ? { [task.id]: held } : {}} /></span><span class="cut">#${task.id} <${Line} text=${task.subject} /></span><span class="by">${task.owner && html`<${Who} name=${task.owner} />`}</span><span class="age right"></span></a>`);
 
 function Figures({ whole }) {
   const activity = useRead("activity"), { snapshot, cells } = whole, agents = snapshot.members.filter((one) => one.agent);
@@ -126,7 +126,7 @@ const whole = () => world.whole?.now ?? null;
 function Stand({ tasks, cells }) {
   const n = counted(tasks, cells);
   if (!tasks.length) return html`<section class="panel"><header><h2>Tasks</h2></header><p class="pad dim m">The board is empty. <code>atm tasks add "…"</code></p></section>`;
-  return html`<section class="panel"><header><h2>Where the tasks stand</h2><span class="push age">${many(tasks.length, "task")}</span></header><div class="pad"><${Share} label="Where the tasks stand" of=${[["done", n.done + n.merging, "f-proven"], ["in progress or review", n.moving + n.review, "f-moving"], ["waits for you", n.you, "url(#h-you)"], ["problem", n.broken, "url(#h-broken)"], ["ready", n.ready, "f-idle"], ["blocked", n.blocked, "url(#h-other)"]]} /></div></section>`;
+  return html`<section class="panel"><header><h2>Where the tasks stand</h2><span class="push age">${many(tasks.length, "task")}</span></header><div class="pad"><${Share} label="Where the tasks stand" of=${[["done", n.done + n.merging, "f-proven"], ["in progress or review", n.moving + n.review, "f-moving"], ["waits for you", n.you, "url(#h-you)"], ["problem", n.broken, "url(#h-broken)"], ["ready", n.ready, "f-idle"], ["blocked", n.blocked, "url(#h-other)"], ["cancelled or left out", n.over, "f-line"]].filter(([name, count]) => count || name !== "cancelled or left out")} /></div></section>`;
 }
 
 function Overhead({ of }) {

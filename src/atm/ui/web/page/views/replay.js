@@ -7,11 +7,14 @@ import { clock, epoch, span } from "../spans.js";
 import { html, useEffect, useMemo, useRef, useState } from "../view.js";
 import { isTyping } from "../keys.js";
 import { Some } from "../parts/lists.js";
-import { Cells, State } from "../parts/marks.js";
+import { shownOf } from "../signs.js";
+import { Cells, State, TaskState } from "../parts/marks.js";
 import { Command, Line, Name, readable } from "../parts/said.js";
 import { Lanes, Legend } from "./lanes.js";
 import { Happening, kindOf } from "./timeline.js";
 
+/** Nothing holds up a task of the past besides the board. */
+const NONE = {};
 const SPEEDS = [1, 10, 60, 600];
 
 export function Replay({ team, at, go }) {
@@ -68,9 +71,6 @@ function sharedSeconds(marks) {
   return new Set([...seen].filter(([, times]) => times.size > 1).map(([second]) => second));
 }
 
-/** Merges that were in conflict then, as cells of the strip and states of the board. */
-const inConflict = (seen) => Object.fromEntries((seen?.merges ?? []).filter((one) => /conflict/.test(one.status)).map((one) => [one.task, "conflict"]));
-
 /** From the first thing that happened to the last: a team that rests since is not mostly nothing. */
 function lifeOf(said, marks) {
   if (!said) return null;
@@ -94,19 +94,18 @@ function useSettled(value, wait) {
 }
 
 function Then({ seen, team }) {
-  const tasks = seen?.tasks ?? [], cells = useMemo(() => inConflict(seen), [seen]), done = tasks.filter((task) => task.state === "completed").length;
-  return html`<div class="strip"><h1><${Name} text=${team} /></h1><span class="goal cut not-phone">as it was</span><span class="fact cells-box"><${Cells} tasks=${tasks} cells=${cells} /></span><span class="fact"><b>${done}</b> of ${tasks.length}<span class="not-phone"> done</span></span></div>`;
+  const tasks = seen?.tasks ?? [], done = tasks.filter((task) => task.state === "completed").length;
+  return html`<div class="strip"><h1><${Name} text=${team} /></h1><span class="goal cut not-phone">as it was</span><span class="fact cells-box"><${Cells} tasks=${tasks} cells=${NONE} /></span><span class="fact"><b>${done}</b> of ${tasks.length}<span class="not-phone"> done</span></span></div>`;
 }
 
 function AsItWas({ seen, error, team, said, shared }) {
   if (error) return html`<section class="panel pad"><p class="dim">${readable(error.message)}</p></section>`;
   if (!seen) return html`<p class="dim">Reading…</p>`;
-  const waits = (seen.approvals ?? []).filter((one) => one.state === "waiting" || one.state === "asked" || one.state === "pending"), of = (...states) => (seen.tasks ?? []).filter((task) => states.includes(task.state));
+  const waits = (seen.approvals ?? []).filter((one) => one.state === "waiting" || one.state === "asked" || one.state === "pending"), of = (...states) => (seen.tasks ?? []).filter((task) => states.includes(shownOf(task).state));
   const line = (state, word, said) => html`<dt><${State} of=${state} small>${word}</${State}></dt><dd>${said}</dd>`;
   const list = (tasks) => tasks.length ? html`${tasks.slice(0, 8).map((task, at) => html`${at ? ", " : ""}${task.owner && html`<${Name} text=${task.owner} /> `}#<${Name} text=${task.id} />`)}${tasks.length > 8 ? ` and ${tasks.length - 8} more` : ""}` : "nothing";
-  const cells = inConflict(seen), isBad = (one) => /conflict|failed/.test(one.status), merges = seen.merges ?? [];
-  return html`<div class="three"><section class="panel"><header><h2>At ${said}</h2><span class="push m dim">as it was</span></header><div class="pad"><dl class="kv">${line("you", "needed you", waits.length ? `${waits.length} requests` : "nobody")}${line("conflict", "in conflict", merges.filter(isBad).length ? merges.filter(isBad).map((one, at) => html`${at ? ", " : ""}#<${Name} text=${one.task} />`) : "nothing")}${line("working", "in progress", list(of("in_progress", "planning")))}${line("review", "review", list(of("review")))}${line("blocked", "blocked", `${of("blocked").length}`)}${line("done", "done", `${of("completed").length} of ${(seen.tasks ?? []).length}, ${merges.filter((one) => one.status === "merged").length} merged`)}</dl>
+  return html`<div class="three"><section class="panel"><header><h2>At ${said}</h2><span class="push m dim">as it was</span></header><div class="pad"><dl class="kv">${line("you", "needed you", waits.length ? `${waits.length} requests` : "nobody")}${line("conflict", "in conflict", list(of("conflict", "not_merged")))}${line("failed", "not done", list(of("failed", "cancelled", "unreachable", "unreadable")))}${line("working", "in progress", list(of("in_progress", "planning", "plan_waits", "question")))}${line("review", "review", list(of("review")))}${line("blocked", "blocked", `${of("blocked").length}`)}${line("done", "done", `${(seen.tasks ?? []).filter((task) => task.state === "completed").length} of ${(seen.tasks ?? []).length}, ${of("merged").length} merged`)}</dl>
       ${waits.slice(0, 4).map((one) => html`<p class="m"><b><${Name} text=${one.requester} /></b> asked</p><${Command} text=${one.command} />`)}</div></section>
     <section class="panel"><header><h2>Before that moment</h2></header><div class="pad"><ul class="feed wide-time"><${Some} of=${[...(seen.happened ?? [])].reverse()} first=${12} what="earlier" draw=${(one, at) => html`<${Happening} key=${at} one=${one} team=${team} isReplayed tenths=${shared.has(Math.floor(one.at))} />`} /></ul>${!seen.happened?.length && html`<p class="dim m">Nothing had happened.</p>`}</div></section>
-    <section class="panel"><header><h2>The board</h2><span class="push m dim">${(seen.tasks ?? []).length} tasks</span></header><div class="pad then-tasks"><ul><${Some} of=${seen.tasks ?? []} first=${40} draw=${(task) => html`<li key=${task.id}><${State} of=${cells[task.id] ?? task.state} small /><span class="cut">#<${Name} text=${task.id} /> <${Line} text=${task.subject} /></span></li>`} /></ul><dl class="kv">${(seen.members ?? []).slice(0, 20).map((one) => html`<dt><${Name} text=${one.name} /></dt><dd>${one.state ?? "unknown"}, ${one.unread === null || one.unread === undefined ? "mail unknown" : `${one.unread} unread`}</dd>`)}</dl></div></section></div>`;
+    <section class="panel"><header><h2>The board</h2><span class="push m dim">${(seen.tasks ?? []).length} tasks</span></header><div class="pad then-tasks"><ul><${Some} of=${seen.tasks ?? []} first=${40} draw=${(task) => html`<li key=${task.id}><span><${TaskState} task=${task} cells=${NONE} small /></span><span class="cut">#<${Name} text=${task.id} /> <${Line} text=${task.subject} /></span></li>`} /></ul><dl class="kv">${(seen.members ?? []).slice(0, 20).map((one) => html`<dt><${Name} text=${one.name} /></dt><dd>${one.state ?? "unknown"}, ${one.unread === null || one.unread === undefined ? "mail unknown" : `${one.unread} unread`}</dd>`)}</dl></div></section></div>`;
 }

@@ -7,17 +7,16 @@ import { html } from "../view.js";
 import { Deeds } from "../parts/deeds.js";
 import { Diff, isUnseen, Unseen } from "../parts/diff.js";
 import { Some, Unread } from "../parts/lists.js";
-import { Age, lookOf, memberCalled, State, TaskRows, taskOf, WhoLink } from "../parts/marks.js";
+import { Age, memberCalled, State, TaskRows, TaskState, taskOf, WhoLink } from "../parts/marks.js";
 import { Command, Line, Name, Path, Quote, Said, Same } from "../parts/said.js";
 import { Mini } from "../parts/rail.js";
 
 export function Task({ id, whole }) {
   const brief = taskOf(id), read = useRead("task", id), offers = useOffers("task", id), task = { ...(brief ?? {}), ...(read.value?.task ?? {}) };
   if (!brief && !read.value) return html`<div class="page"><div class="head"><h1>Task #<${Name} text=${id} /></h1></div><section class="panel"><${Unread} of=${read} what="the task" /></section></div>`;
-  const cell = whole.cells[id] ?? task.state;
-  return html`<div class="page"><div class="head"><h1>#<${Name} text=${id} /> <${Line} text=${task.subject} /></h1><${State} of=${cell} meaning=${lookOf({ ...task, id }, whole.cells) === "you" ? "you" : undefined}>${cell === "you" ? "waits for you" : undefined}</${State}><span class="push"></span><span class="not-phone"><${Same} command=${read.command} /></span></div>
+  return html`<div class="page"><div class="head"><h1>#<${Name} text=${id} /> <${Line} text=${task.subject} /></h1><${TaskState} task=${{ ...task, ...(brief ? { shown: brief.shown } : {}), id }} cells=${whole.cells} /><span class="push"></span><span class="not-phone"><${Same} command=${read.command} /></span></div>
     <${Plan} task=${task} whole=${whole} /><div class="deeds"><${Deeds} kind="task" id=${id} offers=${offers} hints=${{ "approve the plan": "a a" }} /></div>
-    <div class="two"><div class="col"><${About} task=${task} /><${Checks} task=${task} /><${WorkDiff} task=${task} /></div><div class="col"><${Facts} task=${task} /><${Happened} task=${task} /><${AboutMail} id=${id} owner=${task.owner} /></div></div></div>`;
+    <div class="two"><div class="col"><${Tries} task=${task} /><${About} task=${task} /><${Checks} task=${task} /><${WorkDiff} task=${task} /></div><div class="col"><${Facts} task=${task} /><${Happened} task=${task} /><${AboutMail} id=${id} owner=${task.owner} /></div></div></div>`;
 }
 
 /** A plan or a question that waits, in its own words. */
@@ -34,10 +33,23 @@ function About({ task }) {
     ${comments.map((one, at) => html`<div key=${at} class="remark"><p class="said"><b><${Name} text=${one.by ?? one.author ?? one.actor} /></b> <span class="age">${clock(one.at)}</span></p><p><${Said} text=${one.text} /></p></div>`)}</div></section>`;
 }
 
+const reasonOf = (error) => { const [reason, ...rest] = String(error ?? "").trim().split("\n"); return { error: reason.replace(/:$/, ""), output: rest.join("\n") }; };
+
+/** What each attempt failed of, with the end of what was printed; the last one is open. */
+function Tries({ task }) {
+  const kept = task.tries ?? [], tries = kept.length ? kept : task.error ? [reasonOf(task.error)] : [];
+  if (!tries.length) return null;
+  const isFinal = task.state === "failed";
+  return html`<section class="panel tries"><header><h2>${isFinal ? "Failed for good" : "Attempts that failed"}</h2><span class="push age">${isFinal ? "it comes back when you reopen it" : `${tries.length}`}</span></header><ul class="rows">${[...tries].reverse().map((one, at) => html`<li class="pad row" key=${at}><p class="check"><${State} of="failed" small>${one.attempt ? `attempt ${one.attempt}` : "failed"}</${State}> ${one.by && html`<b><${Name} text=${one.by} /></b> `}<${Line} text=${one.error} most=${500} />${one.at && html` <span class="age">${clock(one.at, { today: world.whole?.now })}</span>`}</p>
+    ${one.output && html`<details open=${at === 0}><summary class="m dim">output</summary><pre class="term" tabindex="0"><${Said} text=${one.output} /></pre></details>`}</li>`)}</ul></section>`;
+}
+
+const isSame = (one, other) => Boolean(other) && one.kind === other.kind && one.command === other.command;
+
 function Checks({ task }) {
-  const wanted = task.acceptance ?? [], proofs = task.evidence ?? [], rows = proofs.length ? proofs : wanted;
+  const failed = task.last_check, wanted = (task.acceptance ?? []).map((one) => isSame(one, failed) ? { ...one, ...failed } : one), proofs = task.evidence ?? [], rows = proofs.length ? proofs : wanted;
   if (!rows.length) return null;
-  return html`<section class="panel"><header><h2>Done when</h2><span class="push age">${proofs.length ? "as it was checked" : "not checked yet"}</span></header><ul class="rows">${rows.map((one, at) => html`<li class="pad row" key=${at}><p class="check"><${State} of=${one.ok === undefined ? "ready" : one.ok ? "done" : "failed"} small>${one.ok === undefined ? "not run" : one.ok ? "passed" : `failed, code ${one.code}`}</${State}> ${one.command ? html`<${Command} text=${one.command} />` : html`<${Said} text=${one.text ?? one.kind ?? ""} />`}</p>
+  return html`<section class="panel"><header><h2>Done when</h2><span class="push age">${proofs.length ? "as it was checked" : failed ? "as it was checked last" : "not checked yet"}</span></header><ul class="rows">${rows.map((one, at) => html`<li class="pad row" key=${at}><p class="check"><${State} of=${one.ok === undefined ? "ready" : one.ok ? "done" : "failed"} small>${one.ok === undefined ? "not run" : one.ok ? "passed" : `failed, code ${one.code}`}</${State}> ${one.command ? html`<${Command} text=${one.command} />` : html`<${Said} text=${one.text ?? one.kind ?? ""} />`}</p>
     ${one.output && html`<details><summary class="m dim">output${one.seconds !== undefined && `, ${one.seconds.toFixed(1)} s`}${one.commit && html`, at <code>${String(one.commit).slice(0, 10)}</code>`}</summary><pre class="term" tabindex="0"><${Said} text=${one.output} /></pre></details>`}</li>`)}</ul></section>`;
 }
 
