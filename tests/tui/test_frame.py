@@ -140,7 +140,7 @@ def test_needs_you_comes_first_and_the_chosen_row_is_marked_without_colour():
 
 def test_the_foot_offers_only_what_can_be_done_and_says_the_command():
     lines = shown(lantern())
-    assert lines[-3].startswith(" a a approve   x deny")
+    assert lines[-3].startswith(" a a approve   x x deny")
     assert lines[-2].rstrip() == " same as  atm approvals approve a41c"
     assert lines[-1] == " [1 overview] 2 board 3 agent 4 mail 5 approvals 6 merge 7 sync 8 log 9 problems"
 

@@ -112,7 +112,8 @@ def test_anything_else_forgets_the_first_press(person):
     assert person.presses("a", "j", "k", "a") == []
 
 
-def test_no_is_always_safe_and_wants_one_press(person):
+def test_no_wants_two_presses_as_yes_does(person):
+    assert person.presses("x") == []
     (wish,) = person.presses("x")
     assert wish.words[:3] == ("approvals", "deny", "a41c")
 

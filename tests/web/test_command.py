@@ -64,6 +64,19 @@ def test_the_command_starts_the_daemon_if_none_runs(house, room):
     house.atm("daemon", "stop")
 
 
+@pytest.mark.parametrize("how", ["ATM_DAEMON_AUTOSTART=0", "the setting daemon.autostart"])
+def test_the_command_starts_no_daemon_where_that_is_forbidden_and_says_what_to_type(house, room, how):
+    forbidden = {"ATM_DAEMON_AUTOSTART": "0"} if how.startswith("ATM") else {}
+    if not forbidden:
+        house.atm("config", "set", "daemon.autostart", "false")
+    refused = house.atm("web", code=1, env=forbidden)
+    assert how in refused.err
+    assert "atm daemon start" in refused.err
+    assert house.running is None
+    house.start()
+    assert urlsplit(house.atm("web", "--json", env=forbidden).json["url"]).hostname == "127.0.0.1"
+
+
 def test_every_call_gives_another_link_to_the_same_page(page):
     first, second = opened(page), opened(page, "--observer")
     assert first[0].port == second[0].port

@@ -410,8 +410,18 @@ def test_at_a_terminal_it_asks_before_it_writes(atm, on_terminal):
     assert not settings_of(atm).exists()
 
 
-def test_after_a_yes_it_offers_the_daemon_and_a_test_message(atm, on_terminal):
+def test_after_a_yes_it_offers_no_daemon_where_none_may_be_started(atm, on_terminal):
     atm.environment["ATM_DAEMON_AUTOSTART"] = "0"
+    atm("teams", "create", "crew")
+    atm("teams", "add-member", "crew", "ann")
+    terminal = on_terminal("init", "--vendor", "claude")
+    for question, answer in (("Write this?", "y"), ("Send ann a test message?", "n")):
+        shown = terminal.read_until(lambda text, question=question: question in text)
+        terminal.type(f"{answer}\n")
+    assert "Start the daemon?" not in shown + terminal.read_until(lambda _: False)
+
+
+def test_after_a_yes_it_offers_the_daemon_and_a_test_message(atm, on_terminal):
     atm("teams", "create", "crew")
     atm("teams", "add-member", "crew", "ann")
     terminal = on_terminal("init", "--vendor", "claude")

@@ -180,3 +180,4 @@ def try_again(item: MergeItem) -> None:
     item.status, item.reason, item.made = QUEUED, "", ""
     item.needs_human = item.skipped = False
     item.resolution = item.resolved_onto = ""
+    item.lost = []  # by that resolution

@@ -220,7 +220,14 @@ class Session:
 
     @property
     def may_start_daemon(self) -> bool:
-        return self.settings.yes("daemon.autostart") and self.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+        return not self.forbids_daemon
+
+    @property
+    def forbids_daemon(self) -> str:
+        """What forbids commands to start the daemon by themselves: a variable, a setting, or nothing."""
+        if self.environment.get("ATM_DAEMON_AUTOSTART") == "0":
+            return "ATM_DAEMON_AUTOSTART=0"
+        return "" if self.settings.yes("daemon.autostart") else "the setting daemon.autostart"
 
     def need_daemon(self, why: str) -> None:
         """Start the daemon if it does not run; a feature that needs it works as far as it can without."""

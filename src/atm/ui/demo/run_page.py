@@ -41,8 +41,10 @@ class DemoPage:
 def open_page(sandbox: Sandbox) -> DemoPage | str:
     """Or why there is none."""
     try:
+        sandbox.atm("daemon", "start")
         said = decode_object(sandbox.atm("web", "--json", "--port", "0", "--team", TEAM))
     except (DemoTrouble, NotJson) as error:
+        stop_daemon(sandbox.layout, 15.0)
         return str(error).partition("fix: ")[2] or str(error)
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-c", f"from {__name__} import keep; keep({sandbox.folder!r})"],

@@ -49,7 +49,7 @@ def _approval(id: str, _: TeamSeen) -> list[KeyOffer]:
     no = "--reason", "a person said no"
     return [
         KeyOffer("a", "approve", ("approvals", "approve", id), is_twice=True),
-        KeyOffer("x", "deny", ("approvals", "deny", id, *no)),
+        KeyOffer("x", "deny", ("approvals", "deny", id, *no), is_twice=True),
         KeyOffer(
             "X", "deny and say why", ("approvals", "deny", id, f"--reason={ANSWER}"), asks="why not? the agent reads it"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 1 << 20
 LONGEST_WORD = 300
+LATEST = 253402300799.0
+"""The last second of the year 9999, after which no time can be written."""
 MOST_STREAMS = 64
 """Of all visitors together."""
 KINDS = ("approval", "member", "task", "merge", "thread", "message", "inbox", "run", "session", "team")
@@ -90,7 +93,7 @@ class WebApp:
     async def _static(self, request: Request) -> Response:
         found = self._files.get(request.path_params["path"])
         if found is None:
-            return Response("there is no such file", 404)
+            return Response("there is no such file", 404, media_type="text/plain")
         headers = {"etag": found.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == found.tag:
             return Response(status_code=304, headers=headers)
@@ -161,7 +164,9 @@ class WebApp:
         try:
             moment = float(_word(request, "moment"))
         except ValueError:
-            raise ApiRefusal(400, "moment is no number", "give seconds since 1970") from None
+            moment = -1.0
+        if not 0 <= moment <= LATEST:  # NaN is not between them either
+            raise ApiRefusal(400, "moment is no number of seconds since 1970", "give such a number, as 1763000000.5")
 
         def look() -> dict[str, Plain]:
             past = self._past(team)
@@ -188,7 +193,12 @@ class WebApp:
         if not visitor.may_act:
             raise ApiRefusal(403, "this link may only look", "a person's link comes from `atm web`")
         team, fields = await self._team(request), await _body(request)
-        kind, id, deed, text = (str(fields.get(key) or "") for key in ("kind", "id", "deed", "text"))
+        kind, id, deed = (_checked(str(fields.get(key) or ""), key) for key in ("kind", "id", "deed"))
+        text = str(fields.get("text") or "")
+        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+            raise ApiRefusal(
+                400, "there is a NUL or half of a character in the text: no command can take it", "leave it out"
+            )
         seen = await in_thread(lambda: self._reader.seen(team))
         offer = next((one for one in offers_of((kind, id), seen) if one.word == deed), None)
         if offer is None:
@@ -254,7 +264,14 @@ def _visitor(request: Request) -> Visitor:
 
 
 def _word(request: Request, key: str) -> str:
-    return (request.query_params.get(key) or "")[:LONGEST_WORD]
+    return _checked((request.query_params.get(key) or "")[:LONGEST_WORD], key)
+
+
+def _checked(word: str, what: str) -> str:
+    """A word that is looked up or stands in a command. Only the key of a thread has several lines."""
+    if any(character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs") for character in word):
+        raise ApiRefusal(400, f"{what} has a control character in it, or half of a character", f"give a plain {what}")
+    return word
 
 
 async def _body(request: Request) -> dict[str, Plain]:

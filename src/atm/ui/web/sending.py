@@ -47,7 +47,7 @@ class PageEvents(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI calls it
         listener = self._stream.listen()
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
         self._open.add(self)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})

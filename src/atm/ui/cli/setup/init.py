@@ -117,7 +117,8 @@ def _offer_more(session: Session) -> None:
     from atm.ui.cli.asking import said_yes_to
     from atm.wiring.daemon import find_daemon
 
-    if find_daemon(session.layout) is None and said_yes_to("\nStart the daemon? It wakes agents that are idle."):
+    may_start = session.may_start_daemon and find_daemon(session.layout) is None
+    if may_start and said_yes_to("\nStart the daemon? It wakes agents that are idle."):
         session.need_daemon("idle agents to wake")
         session.print("the daemon runs" if find_daemon(session.layout) is not None else "no daemon runs")
     _offer_message(session)

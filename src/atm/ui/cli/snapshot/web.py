@@ -96,8 +96,13 @@ def _who(session: Session, args: Args, role: str) -> dict[str, Plain]:
 
 def _open(session: Session, port: int) -> None:
     """Start the daemon if it does not run, and wait until its page is there."""
-    from atm.wiring.daemon import start_daemon
+    from atm.wiring.daemon import find_daemon, start_daemon
 
+    if not session.may_start_daemon and find_daemon(session.layout) is None:
+        raise UsageError(
+            f"the daemon serves the page and does not run; {session.forbids_daemon} forbids this command to start it",
+            "start it: `atm daemon start`",
+        )
     problem = start_daemon(session.layout, session.environment, wait=True)
     if problem:
         raise AtmError(f"the daemon could not be started: {problem}", "see `atm daemon status` and `atm logs`")

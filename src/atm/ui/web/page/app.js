@@ -4,6 +4,7 @@ import { begin, mayAct, openTeam, useWorld, world } from "./live.js";
 import { plain } from "./hidden.js";
 import { listen } from "./keys.js";
 import { parse } from "./route.js";
+import { keepSteady, release } from "./steady.js";
 import { html, render, useEffect, useState } from "./view.js";
 import { Disconnected, Heard, Keys, Notice, Side, Strip, Tabbar, TITLES } from "./parts/frame.js";
 import { Gone, Lost, Missing, Net, Nobody, SignedOut, Starting } from "./views/doors.js";
@@ -46,6 +47,7 @@ function follow() {
 /** `isSame`: the same view, another part of it. `isInstead`: the way back does not lead here. */
 function go(to, { isSame = false, isInstead = false } = {}) {
   if (to === location.pathname + location.search) return;
+  release();
   history[isInstead ? "replaceState" : "pushState"](null, "", to);
   follow();
   if (!isSame) {
@@ -103,4 +105,5 @@ function Body({ route: { view, team, id, at } }) {
     <${Strip} seen=${snapshot} cells=${cells} /><${View} key=${`${team}\u0000${view}`} team=${team} id=${id} whole=${world.whole} go=${go} />`;
 }
 
+keepSteady();
 render(html`<${App} />`, document.getElementById("app"));

@@ -25,7 +25,8 @@ function write() {
 }
 
 /** Presses a button of the view that is marked for this key, if it is there and may be pressed. */
-function press(name) {
+function press(name, isRepeated = false) {
+  if (isRepeated) return; // a key that is held down is one press
   const button = [...document.querySelectorAll(`#main [data-press="${name}"] button, #main button[data-press="${name}"]`)].find((one) => !one.disabled);
   button?.click();
 }
@@ -44,7 +45,7 @@ export function listen({ route, go, toggleKeys }) {
     else if (event.key === "!" && team) go(path(team, "problems"));
     else if (event.key === "/") first("[data-filter]")?.focus();
     else if (event.key === "m") write();
-    else if (event.key === "a" || event.key === "x" || event.key === "n") press(event.key);
+    else if (event.key === "a" || event.key === "x" || event.key === "n") press(event.key, event.repeat);
     else return;
     event.preventDefault();
   });

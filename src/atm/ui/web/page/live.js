@@ -4,8 +4,9 @@
 import { encoded, get, onTime, post, Refused, teamPath } from "./api.js";
 import { applied, arrived } from "./change.js";
 import { path } from "./route.js";
+import { isHeld, whenFree } from "./steady.js";
 import { Stream } from "./stream.js";
-import { useEffect, useState } from "./view.js";
+import { useEffect, useRef, useState } from "./view.js";
 
 /** state: `starting`, `in`, `out` (no login), `nobody` (no answer at the start) */
 export const world = {
@@ -14,6 +15,8 @@ export const world = {
 };
 const watchers = new Set();
 let stream = null;
+/** What the server told last. It is shown, as `world.whole`, when nothing would move under a finger. */
+let latest = null;
 
 export function changed(news = {}) {
   Object.assign(world, news);
@@ -102,6 +105,7 @@ export function signedOut(error) {
 export function openTeam(team) {
   if (team === world.team) return;
   closeTeam();
+  latest = null;
   changed({ team, whole: null, gone: false, missing: null, isLive: true, downSince: null });
   if (!team) return;
   fetchWhole(team);
@@ -109,7 +113,7 @@ export function openTeam(team) {
     event: (kind, data) => heard(team, kind, data),
     up: () => { if (!world.isLive) changed({ isLive: true, downSince: null }); },
     down: (again) => changed({ isLive: false, downSince: world.downSince ?? Date.now(), again }),
-    version: () => world.whole?.version ?? "",
+    version: () => latest?.version ?? "",
     refused: () => get("/api/hello").catch(signedOut),
   });
 }
@@ -141,9 +145,17 @@ const isOlder = (said, whole) => {
 };
 
 function take(said) {
-  if (world.whole && isOlder(said.version, world.whole.version)) return;
+  if (latest && isOlder(said.version, latest.version)) return;
   toldNow(said.now);
-  changed({ whole: arrived(said), missing: null });
+  latest = arrived(said);
+  world.missing = null;
+  show();
+}
+
+/** News wait for the finger; the first that is known of a team does not. */
+function show() {
+  if (world.whole && isHeld()) whenFree(show);
+  else if (latest && latest !== world.whole) changed({ whole: latest });
 }
 
 function heard(team, kind, data) {
@@ -151,11 +163,12 @@ function heard(team, kind, data) {
   if (kind === "snapshot") take(data);
   else if (kind === "gone") changed({ gone: true });
   else if (kind === "beat") toldNow(data.now, true);
-  else if (kind === "change" && world.whole?.version !== data.version) {
+  else if (kind === "change" && latest?.version !== data.version) {
     toldNow(data.now);
-    const next = applied(world.whole, data);
-    if (next) changed({ whole: next });
-    else fetchWhole(team);
+    const next = applied(latest, data);
+    if (!next) { fetchWhole(team); return; }
+    latest = next;
+    show();
   }
 }
 
@@ -203,6 +216,7 @@ export function useRead(what, id = "", { every = 0, team = world.team, isOn = tr
       asked.set(key, Date.now());
       try {
         const said = await get(teamPath(team, `/read/${what}${id === "" ? "" : `?id=${encoded(id)}`}`));
+        if (kept.get(key)?.value) await new Promise(whenFree); // it is read again: its news wait too
         keep(key, { ...said, error: null });
       } catch (error) {
         if (signedOut(error)) return;
@@ -230,14 +244,18 @@ function keep(key, value) {
 /** What can be done with one thing. */
 export function useOffers(kind, id, isOn = true) {
   const [found, set] = useState({ key: "", offers: [] });
-  const key = `${kind}\u0000${id}`, version = world.whole?.version;
+  const key = `${kind}\u0000${id}`, version = world.whole?.version, known = useRef("");
   useEffect(() => {
     if (!isOn || !id || !mayAct()) return undefined;
     let isHere = true;
     get(teamPath(world.team, `/offers?kind=${encoded(kind)}&id=${encoded(id)}`))
-      .then((said) => { if (isHere) set({ key, offers: said.offers ?? [] }); }, signedOut);
+      .then((said) => {
+        const show = () => { if (isHere) set({ key, offers: said.offers ?? [] }); };
+        if (known.current === key) whenFree(show); else show();
+      }, signedOut);
     return () => { isHere = false; };
   }, [key, version, isOn]);
+  known.current = found.key;
   return found.key === key ? found.offers : [];
 }
 

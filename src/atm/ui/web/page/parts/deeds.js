@@ -1,12 +1,19 @@
-// Buttons that run commands. Each shows its command; what cannot be taken back wants a second press within two seconds.
+// Buttons that run commands. Each shows its command; what cannot be taken back wants a second press within four seconds.
+// A button is as wide as the longer of its two labels, so that asking moves nothing.
 
-import { doDeed, mayAct, world } from "../live.js";
+import { changed, doDeed, mayAct, useWorld, world } from "../live.js";
+import { hold, STILL, whenFree } from "../steady.js";
 import { classes, html, useEffect, useRef, useState } from "../view.js";
 import { Same } from "./said.js";
 
-const ARMED = 2000;
+const ARMED = 4000;
+/** Things that a command is about just now, or was until what came of it can be shown: nothing else is done with them. */
+const busy = new Set();
+
 const label = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 const SAYS = { "read it": "Mark as read",  cancel: "Cancel the task", reopen: "Reopen the task", resume: "Resume", kill: "Kill it", skip: "Skip it", "it is resolved": "It is resolved" };
+/** On a button that was pressed once. */
+const AGAIN = { cancel: "cancel the task", reopen: "reopen the task", kill: "kill it", skip: "skip it" };
 /** On the button that sends what was typed. */
 const SENDS = { write: "Send", reply: "Send", answer: "Send the answer", "deny and say why": "Deny", "reject the plan": "Send back" };
 const WRITES = ["write", "reply"];
@@ -17,26 +24,33 @@ const LOOKS = { approve: "primary", resume: "primary", "approve the plan": "prim
  * @param {{kind: string, id: string, offer: {deed: string, word: string, command: string, asks: string, twice: boolean}}} given
  */
 export function Deed({ kind, id, offer, look, hint, blocked = "", onAsk, says }) {
-  const [isArmed, arm] = useState(false), [runs, run] = useState(false);
-  const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const press = async () => {
+  useWorld();
+  const [asked, ask] = useState(""), since = useRef(0), timers = useRef([]), key = `${kind}\u0000${id}`;
+  const rest = () => { timers.current.forEach(clearTimeout); ask(""); };
+  useEffect(() => () => timers.current.forEach(clearTimeout), []);
+  const press = async (event) => {
     if (offer.asks) return onAsk?.(offer);
-    if (offer.twice && !isArmed) {
-      arm(true);
-      timer.current = setTimeout(() => arm(false), ARMED);
+    if (offer.twice && !asked) {
+      since.current = performance.now();
+      ask("asked");
+      hold(ARMED + STILL); // what is asked about stays in its place
+      timers.current = [setTimeout(() => ask("armed"), STILL), setTimeout(rest, ARMED)];
       return undefined;
     }
-    clearTimeout(timer.current);
-    arm(false);
-    run(true);
-    await doDeed(kind, id, offer);
-    run(false);
+    // Two taps in one movement of the hand are one; keys cannot slip from one button to another.
+    if (offer.twice && event.detail > 0 && performance.now() - since.current < STILL) return undefined;
+    rest();
+    busy.add(key);
+    changed();
+    const isDone = await doDeed(kind, id, offer);
+    const free = () => { busy.delete(key); changed(); };
+    if (isDone) whenFree(free); else free();
     return undefined;
   };
-  const text = isArmed ? `Press again: ${offer.word}` : `${says ?? SAYS[offer.word] ?? label(offer.word)}${offer.asks ? "…" : ""}`;
-  return html`<button type="button" class=${classes("btn", look ?? LOOKS[offer.word], isArmed && "armed")} title=${blocked || offer.command}
-    data-deed=${offer.deed} disabled=${runs || !world.isLive || Boolean(blocked)} onClick=${press}>${text}${hint && html` <kbd>${hint}</kbd>`}</button>`;
+  const onKeyDown = (event) => { if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault(); };
+  const text = `${says ?? SAYS[offer.word] ?? label(offer.word)}${offer.asks ? "…" : ""}`;
+  return html`<button type="button" class=${classes("btn", look ?? LOOKS[offer.word], asked === "armed" && "armed")} title=${blocked || offer.command}
+    data-deed=${offer.deed} disabled=${busy.has(key) || !world.isLive || Boolean(blocked)} onClick=${press} onKeyDown=${onKeyDown}><span class="labels"><span class=${asked ? "off" : ""}>${text}</span>${offer.twice && html`<span class=${asked ? "" : "off"}>Yes, ${AGAIN[offer.word] ?? offer.word}</span>`}</span>${hint && html` <kbd>${hint}</kbd>`}</button>`;
 }
 
 /** Several offers, and the line to type into for the one that asks. */

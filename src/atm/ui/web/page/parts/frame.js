@@ -102,7 +102,7 @@ export function Notice() {
   const { notice } = world;
   useEffect(() => {
     if (notice?.state !== "done") return undefined;
-    const timer = setTimeout(() => changed({ notice: null }), 8000);
+    const timer = setTimeout(() => changed({ notice: null }), matchMedia("(max-width: 900px)").matches ? 3000 : 8000); // on a phone it lies over rows
     return () => clearTimeout(timer);
   }, [notice]);
   const word = { runs: ["working", "moving", "runs"], done: ["done", "proven", "done"], failed: ["failed", "broken", "not done"] }[notice?.state];
@@ -125,7 +125,7 @@ export function Heard() {
 
 const KEYS = [
   ["1 … 9", "overview, board, agents, mail, approvals, merge queue, work-sync, timeline, problems"], ["j k", "the next row, the one before; Enter opens it"],
-  ["a a, x", "approve with two presses, deny with one, where the whole command is in sight"], ["m", "write, where there is somebody to write to"],
+  ["a a, x x", "approve, deny, with two presses; approve where the whole command is in sight"], ["m", "write, where there is somebody to write to"],
   ["/", "search, or filter"], ["← → + − 0", "in the graph: move, zoom, all of it; in the replay: from mark to mark, with Shift a tenth of the whole"], ["Esc", "leave what is open"], ["?", "these keys"],
 ];
 

@@ -1,6 +1,6 @@
 // Long lists are drawn as far as somebody looks; the rest is one press away. What is read is not moved.
 
-import { html, useMemo, useRef, useState } from "../view.js";
+import { html, useEffect, useMemo, useRef, useState } from "../view.js";
 import { many } from "../spans.js";
 import { Mark } from "./marks.js";
 import { readable, Said } from "./said.js";
@@ -17,12 +17,22 @@ export function Some({ of, first = 60, step = 200, draw, what = "more", inside =
   return html`${of.slice(0, most).map(draw)}${rest > 0 && more()}`;
 }
 
+/** Milliseconds after a touch in a list. A finger leaves at once, and a person reads on. */
+const TOUCHED = 3000;
+const isField = (target) => target.matches?.("textarea, input") ?? false;
+
 /**
- * While the pointer or the focus is in a list, its rows keep their places: new ones wait, and those that are gone stay,
- * marked. A press must hit what was aimed at.
+ * While the pointer is in a list, or something is typed there, its rows keep their places: new ones wait, and those that
+ * are gone stay, marked. A press must hit what was aimed at. After a touch they stay for a while, or until it scrolls.
  */
 export function useHeld(rows, keyOf) {
-  const [isIn, set] = useState(false);
+  const [isPointed, point] = useState(false), [isTyped, type] = useState(false), isIn = isPointed || isTyped, timer = useRef(0);
+  useEffect(() => {
+    const leave = () => point(false);
+    if (isPointed) addEventListener("pointercancel", leave, true);
+    return () => removeEventListener("pointercancel", leave, true);
+  }, [isPointed]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const held = useRef([]);
   const shown = useMemo(() => {
     const byKey = new Map(rows.map((row) => [keyOf(row), row]));
@@ -32,7 +42,16 @@ export function useHeld(rows, keyOf) {
   held.current = shown;
   const keys = new Set(shown.map(({ key }) => key));
   const waiting = isIn ? rows.filter((row) => !keys.has(keyOf(row))).length : 0;
-  return { shown, waiting, on: { onPointerEnter: () => set(true), onPointerLeave: () => set(false) } };
+  const on = {
+    onPointerEnter: () => { clearTimeout(timer.current); point(true); },
+    onPointerLeave: (event) => {
+      clearTimeout(timer.current);
+      if (event.pointerType === "mouse") point(false); else timer.current = setTimeout(() => point(false), TOUCHED);
+    },
+    onfocusin: (event) => { if (isField(event.target)) type(true); },
+    onfocusout: (event) => { if (isField(event.target)) type(false); },
+  };
+  return { shown, waiting, on };
 }
 
 /** Words, `s:` a state, `a:` somebody: the same filter as on the screen. */

@@ -3,10 +3,10 @@
 import { ANSWERS, givenFor, mayAct, now, useOffers, useRead, useTick, world } from "../live.js";
 import { path } from "../route.js";
 import { clock, epoch, left } from "../spans.js";
-import { html, useEffect, useRef, useState } from "../view.js";
+import { html, useEffect, useMemo, useRef, useState } from "../view.js";
 import { AskBox, Deed } from "../parts/deeds.js";
 import { Diff } from "../parts/diff.js";
-import { Unread } from "../parts/lists.js";
+import { Unread, useHeld } from "../parts/lists.js";
 import { Age, Left, memberCalled, State, TaskLink, TaskRows, taskOf, WhoLink } from "../parts/marks.js";
 import { Command, Line, Name, Path, Quote, Said, Same } from "../parts/said.js";
 
@@ -22,14 +22,14 @@ function waiting(whole) {
 }
 
 export function Approvals({ team, id, whole }) {
-  const read = useRead("approvals"), open = waiting(whole), past = (read.value?.approvals ?? []).filter((one) => one.state !== "waiting" && one.state !== "pending").sort((a, b) => ((a.decided_at ?? a.expires_at) < (b.decided_at ?? b.expires_at) ? 1 : -1));
+  const read = useRead("approvals"), waits = useMemo(() => waiting(whole), [whole]), { shown, on } = useHeld(waits, (one) => one.key), open = shown.map(({ row, isGone }) => (isGone ? { ...row, isGone } : row)), past = (read.value?.approvals ?? []).filter((one) => one.state !== "waiting" && one.state !== "pending").sort((a, b) => ((a.decided_at ?? a.expires_at) < (b.decided_at ?? b.expires_at) ? 1 : -1));
   const chosen = open.find((one) => one.key === id) ?? past.find((one) => one.id === id) ?? (id ? null : open[0]);
-  const [began] = useState(now()), given = world.given && world.given.at >= began && !id ? world.given : null;
+  const [began] = useState(now()), given = world.given && world.given.at >= began && !id && world.given.id !== (chosen?.asked?.id ?? chosen?.asked?.task) ? world.given : null;
   const yours = open.filter((one) => one.isYours), leads = open.filter((one) => !one.isYours);
   const entry = (one) => html`<${Entry} key=${one.key} one=${one} team=${team} isOpen=${one === chosen} />`;
-  return html`<div class="split"><section class=${open.length ? "list" : "list none-open"} aria-label="Requests"><h2>Waits for you, ${yours.length}</h2>${yours.map(entry)}${leads.length > 0 && html`<h2>Waits for the lead, ${leads.length}</h2>${leads.map(entry)}`}
+  return html`<div class="split"><section class=${open.length ? "list" : "list none-open"} aria-label="Requests" ...${on}><h2>Waits for you, ${waits.filter((one) => one.isYours).length}</h2>${yours.map(entry)}${leads.length > 0 && html`<h2>Waits for the lead, ${waits.filter((one) => !one.isYours).length}</h2>${leads.map(entry)}`}
       <div class="past"><h2>Decided</h2>${past.slice(0, 40).map((one) => html`<${Past} key=${one.id} one=${one} team=${team} isOpen=${one === chosen} />`)}${!past.length && html`<p class="pad dim m">Nothing yet.</p>`}</div></section>
-    <section class="detail" aria-label="Request"><p class="phone-part to-decided"><a class="link" data-same href=${path(team, "approvals", id === DECIDED ? "" : DECIDED)}>${id === DECIDED ? "What waits" : `Decided, ${past.length}`}</a></p>${given && html`<${Given} given=${given} team=${team} />`}${id === DECIDED ? html`<${AllDecided} past=${past} read=${read} team=${team} />` : !chosen ? html`<${Nothing} key=${id} id=${id} team=${team} />` : chosen.kind === "command" ? html`<${Asked} key=${chosen.key} asked=${chosen.asked} />` : chosen.kind ? html`<${PlanOrQuestion} key=${chosen.key} one=${chosen} isAskedFor=${Boolean(id)} />` : html`<${Decided} key=${chosen.id} one=${chosen} />`}</section></div>`;
+    <section class="detail" aria-label="Request"><p class="phone-part to-decided"><a class="link" data-same href=${path(team, "approvals", id === DECIDED ? "" : DECIDED)}>${id === DECIDED ? "What waits" : `Decided, ${past.length}`}</a></p>${given && html`<${Given} given=${given} team=${team} />`}${id === DECIDED ? html`<${AllDecided} past=${past} read=${read} team=${team} />` : !chosen ? html`<${Nothing} key=${id} id=${id} team=${team} />` : chosen.kind === "command" ? html`<${Asked} key=${chosen.key} asked=${chosen.asked} isGone=${chosen.isGone} on=${on} />` : chosen.kind ? html`<${PlanOrQuestion} key=${chosen.key} one=${chosen} isAskedFor=${Boolean(id)} on=${on} />` : html`<${Decided} key=${chosen.id} one=${chosen} />`}</section></div>`;
 }
 
 /** What was answered on this page, until the books say it. */
@@ -88,24 +88,31 @@ function useSeen(ref, isCut) {
 
 const MOST_AT_ONCE = 20_000;
 
-function Asked({ asked }) {
+function Asked({ asked, isGone, on }) {
   const box = useRef(null), [isAll, all] = useState(false), what = whatOf(asked), isCut = what.length > MOST_AT_ONCE && !isAll;
   const isSeen = useSeen(box, isCut), offers = useOffers("approval", asked.id), read = useRead("diff", asked.requester, { isOn: Boolean(memberCalled(asked.requester)?.agent) && asked.operation?.startsWith("git") && !asked.diff });
   const blocked = isCut ? "show the whole command first" : isSeen ? "" : "the whole command must have been in sight: scroll to its end";
   return html`<div class="head"><h1><${Name} text=${asked.requester} /> asks to ${asked.command ? "run a command" : "change files"}</h1><span class="push tag not-phone"><${Name} text=${asked.id} /></span></div>
     <div ref=${box} class="whole"><i class="end" /><${Command} text=${isCut ? what.slice(0, MOST_AT_ONCE) : what} isBig><i class="end" /></${Command}>${isCut && html`<button type="button" class="btn" onClick=${() => all(true)}>Show all ${what.length.toLocaleString("en")} characters of it</button>`}</div>
-    <${Decide} asked=${asked} offers=${offers} blocked=${blocked} />
+    <${Decide} asked=${asked} offers=${offers} blocked=${blocked} isGone=${isGone} on=${on} />
     <div class="two even"><div class="panel pad"><dl class="kv"><dt>who</dt><dd><${WhoLink} name=${asked.requester} /></dd>${asked.task && html`<dt>for</dt><dd><${TaskLink} id=${asked.task} /></dd>`}<dt>in folder</dt><dd><${Path} text=${asked.folder || "unknown"} /></dd>${asked.reason && html`<dt>why</dt><dd><${Quote} text=${asked.reason} by=${asked.requester} most=${800} /></dd>`}${asked.paths?.length ? html`<dt>files</dt><dd>${asked.paths.slice(0, 60).map((one) => html`<div><${Path} text=${one} /></div>`)}</dd>` : null}</dl></div>
       <div class="panel pad"><dl class="kv"><dt>rule</dt><dd><${Said} text=${asked.why || "unknown"} most=${600} /></dd><dt>may answer</dt><dd>${asked.tier === "human" ? html`you. Not <${Name} text=${asked.requester} />, who asks.` : "you, or the lead"}</dd><dt>asked via</dt><dd><${Name} text=${asked.tool || "unknown"} /> <span class="age">${clock(asked.asked_at, { today: world.whole?.now })}</span></dd><dt>operation</dt><dd><code><${Name} text=${asked.operation} /></code></dd></dl></div></div>
     ${(asked.diff || read.value?.diff) && html`<section class="panel"><header><h2>${asked.diff ? "What would change" : html`What <${Name} text=${asked.requester} /> has changed`}</h2></header><${Diff} text=${asked.diff || read.value.diff} /></section>`}`;
 }
 
-/** No is one press. Yes wants two, and the whole command in sight. */
-function Decide({ asked, offers, blocked }) {
+/**
+ * Yes and no want two presses each, and yes the whole command in sight. What was settled stays here until the pointer
+ * leaves: another request must not come under a finger.
+ */
+function Decide({ asked, offers, blocked, isGone, on }) {
   const [asking, ask] = useState(null), yes = offers.find((offer) => offer.word === "approve"), no = offers.find((offer) => offer.word === "deny"), because = offers.find((offer) => offer.asks);
-  return html`<div class="panel decide"><${Clock} asked=${asked} />${!mayAct() ? html`<p class="dim">You look on as an observer: deciding is not offered.</p>` : html`<div class="act">${no && html`<span data-press="x"><${Deed} kind="approval" id=${asked.id} offer=${no} hint="x" onAsk=${ask} /></span>`}${because && html`<span class="because"><${Deed} kind="approval" id=${asked.id} offer=${because} look="quiet" onAsk=${ask} /></span>`}${yes && html`<span data-press="a"><${Deed} kind="approval" id=${asked.id} offer=${yes} hint="a a" says="Approve once" blocked=${blocked} /></span>`}</div>`}
-    ${blocked && mayAct() && html`<p class="wide m dim">${blocked}</p>`}${asking && html`<div class="wide"><${AskBox} kind="approval" id=${asked.id} offer=${asking} onDone=${() => ask(null)} /></div>`}${yes && html`<${Same} command=${yes.command} wide />`}</div>`;
+  const given = givenFor("approval", asked.id), settled = given ? `You ${ANSWERS[given.word]} it` : isGone ? "It was settled" : "";
+  return html`<div class="panel decide" ...${on}>${settled ? html`<${Settling} said=${settled} />` : html`<${Clock} asked=${asked} />`}${!mayAct() ? html`<p class="dim">You look on as an observer: deciding is not offered.</p>` : html`<div class="act">${no && html`<span data-press="x"><${Deed} kind="approval" id=${asked.id} offer=${no} hint="x x" blocked=${settled} /></span>`}${because && html`<span class="because"><${Deed} kind="approval" id=${asked.id} offer=${because} look="quiet" onAsk=${ask} blocked=${settled} /></span>`}${yes && html`<span data-press="a"><${Deed} kind="approval" id=${asked.id} offer=${yes} hint="a a" says="Approve once" blocked=${settled || blocked} /></span>`}</div>`}
+    ${blocked && !settled && mayAct() && html`<p class="wide m dim">${blocked}</p>`}${asking && html`<div class="wide"><${AskBox} kind="approval" id=${asked.id} offer=${asking} onDone=${() => ask(null)} /></div>`}${yes && html`<${Same} command=${yes.command} wide />`}</div>`;
 }
+
+/** In the place of the clock, and as high. */
+const Settling = ({ said }) => html`<div class="clock"><span><span class="big">${said}</span></span><svg viewBox="0 0 200 4" preserveAspectRatio="none" aria-hidden="true"><rect width="200" height="4" class="f-line" /></svg></div>`;
 
 function Clock({ asked }) {
   useTick();
@@ -115,13 +122,14 @@ function Clock({ asked }) {
   return html`<div class="clock"><span>${world.isLive ? html`<span class="big">${rest > 0 ? left(rest) : "expired"}</span> <span class="dim">${rest > 0 ? "left, then it counts as " : "it counts as "}<b>denied</b><span class="not-phone">, and <${Name} text=${asked.requester} /> is told so</span></span>` : html`<span class="dim">until ${clock(until)}</span>`}</span><svg viewBox="0 0 200 4" preserveAspectRatio="none" aria-hidden="true"><rect width="200" height="4" class="f-line" /><rect width=${200 * share} height="4" class="f-you" /></svg></div>`;
 }
 
-function PlanOrQuestion({ one: { kind, asked, isYours }, isAskedFor }) {
+function PlanOrQuestion({ one: { kind, asked, isYours, isGone }, isAskedFor, on }) {
   const offers = useOffers("task", asked.task), task = taskOf(asked.task), [asking, ask] = useState(null);
   const yes = offers.find((offer) => offer.word === "approve the plan"), no = offers.find((offer) => offer.word === "reject the plan"), answer = offers.find((offer) => offer.word === "answer");
+  const given = givenFor("task", asked.task), settled = given ? `You ${ANSWERS[given.word]}` : isGone ? "It was settled" : "";
   return html`<div class="head"><h1><${Name} text=${asked.by} /> ${kind === "plan" ? "asks to have a plan approved" : "asks a question"}</h1><span class="push"><${TaskLink} id=${asked.task} /></span></div>
     ${kind === "plan" ? html`<section class="panel"><header><h2>The plan</h2><span class="push said">said by <${Name} text=${asked.by} /></span></header><div class="pad prose"><${Said} text=${asked.text} /></div></section>
-      <div class="panel decide"><div class="clock"><span class="mid">No answer means no: <${Name} text=${asked.by} /> keeps waiting.</span></div>${mayAct() ? html`<div class="act">${no && html`<span data-press="x"><${Deed} kind="task" id=${asked.task} offer=${no} hint="x" says="Send back" onAsk=${ask} /></span>`}${yes && html`<span data-press="a"><${Deed} kind="task" id=${asked.task} offer=${yes} hint="a a" /></span>`}</div>` : html`<p class="dim">You look on as an observer.</p>`}${asking && html`<div class="wide"><${AskBox} kind="task" id=${asked.task} offer=${asking} onDone=${() => ask(null)} /></div>`}${yes && html`<${Same} command=${yes.command} wide />`}</div>`
-    : html`<p class="lede"><${Quote} text=${asked.text} /></p>${answer && mayAct() ? html`<div class="panel pad"><${AskBox} kind="task" id=${asked.task} offer=${answer} isFirst=${isAskedFor} /></div>` : html`<p class="dim">${mayAct() ? (isYours ? "" : "It is for the lead to answer.") : "You look on as an observer: answering is not offered."}</p>`}`}
+      <div class="panel decide" ...${on}><div class="clock"><span class="mid">${settled || html`No answer means no: <${Name} text=${asked.by} /> keeps waiting.`}</span></div>${mayAct() ? html`<div class="act">${no && html`<span data-press="x"><${Deed} kind="task" id=${asked.task} offer=${no} hint="x" says="Send back" onAsk=${ask} blocked=${settled} /></span>`}${yes && html`<span data-press="a"><${Deed} kind="task" id=${asked.task} offer=${yes} hint="a a" blocked=${settled} /></span>`}</div>` : html`<p class="dim">You look on as an observer.</p>`}${asking && html`<div class="wide"><${AskBox} kind="task" id=${asked.task} offer=${asking} onDone=${() => ask(null)} /></div>`}${yes && html`<${Same} command=${yes.command} wide />`}</div>`
+    : html`<p class="lede"><${Quote} text=${asked.text} /></p>${answer && mayAct() ? html`<div class="panel pad" ...${on}><${AskBox} kind="task" id=${asked.task} offer=${answer} isFirst=${isAskedFor} /></div>` : html`<p class="dim">${mayAct() ? (isYours ? "" : "It is for the lead to answer.") : "You look on as an observer: answering is not offered."}</p>`}`}
     <div class="panel pad"><dl class="kv"><dt>who</dt><dd><${WhoLink} name=${asked.by} /></dd><dt>waits</dt><dd><${Age} at=${asked.at} /></dd><dt>may answer</dt><dd>${asked.whom === "user" ? "you" : "the lead, or you"}</dd><dt>holds up</dt><dd>${task?.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "no other task"}</dd></dl></div>`;
 }
 

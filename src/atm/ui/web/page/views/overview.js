@@ -38,16 +38,16 @@ const Ask = memo(({ row, isGone, isBroken, team }) => {
   const to = targetPath(team, row.target), [kind, id] = row.target;
   const subject = isBroken && row.task ? taskOf(row.task)?.subject ?? "" : "";
   return html`<article class=${classes("ask", isBroken && "broken", isGone && "gone")}><div class="top"><${State} of=${row.state} meaning=${row.tone}>${TITLES[row.state] ?? html`<${Line} text=${capital(row.word)} />`}</${State}>
-      ${row.who && html`<${Who} name=${row.who} vendor=${row.vendor} />`}<${Tag} id=${row.task} />${subject && html`<span class="say cut"><${Line} text=${subject} /></span>`}<span class="push"><${Waits} row=${row} isBroken=${isBroken} /></span></div>
+      ${row.who && html`<${Who} name=${row.who} vendor=${row.vendor} />`}<${Tag} id=${row.task} />${subject && html`<span class="say cut"><${Line} text=${subject} /></span>`}<span class="push">${isGone ? html`<span class="age">${settledOf(kind, id)}</span>` : html`<${Waits} row=${row} isBroken=${isBroken} />`}</span></div>
     <div class="what"><${What} row=${row} isBroken=${isBroken} /></div>
-    ${isGone ? html`<p class="act dim m">${settledOf(kind, id)}</p>` : html`<div class="act"><${Acts} row=${row} kind=${kind} id=${id} to=${to} ask=${ask} /></div>`}
+    <div class="act"><${Acts} row=${row} kind=${kind} id=${id} to=${to} ask=${ask} blocked=${isGone ? "it is settled" : ""} /></div>
     ${asking && html`<div class="wide"><${AskBox} kind=${kind} id=${id} offer=${asking} onDone=${() => ask(null)} /></div>`}</article>`;
 });
 
-/** What was answered here, if it was. */
+/** What was answered here, if it was. The buttons of such a row stay in their places, and do nothing. */
 function settledOf(kind, id) {
   const given = givenFor(kind, id);
-  return given ? html`You ${ANSWERS[given.word]}${given.text && html`: “<${Line} text=${given.text} most=${160} />”`}` : "settled";
+  return given ? html`You ${ANSWERS[given.word]}${given.text && html`: “<${Line} text=${given.text} most=${60} />”`}` : "settled";
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -76,10 +76,10 @@ function Because({ row }) {
 /** Which deeds a row offers here; the rest is on the thing's own page. What decides is offered where all of it is in sight. */
 const HERE = { "run died": ["resume"], "run paused": ["resume"], "run stopped": ["resume"], "run held": ["resume"], command: ["deny", "approve"], question: ["answer"], stalled: ["write"], late: ["write"], gone: ["write"], crashed: ["write"], failed: ["reopen"], not_merged: ["try again"], conflict: ["try again"], merge: ["try again"] };
 
-function Acts({ row, kind, id, to, ask }) {
+function Acts({ row, kind, id, to, ask, blocked }) {
   const words = (HERE[row.state] ?? []).filter((word) => word !== "approve" || isShort(row));
   const shown = words.map((word) => (row.offers ?? []).find((offer) => offer.word === word)).filter(Boolean);
-  return html`<a class=${shown.length && row.state === "command" ? "btn quiet" : "btn"} data-row href=${to}>${LOOK[row.state] ?? "Look"}</a>${mayAct() && shown.map((offer) => html`<${Deed} key=${offer.deed} kind=${kind} id=${id} offer=${offer} onAsk=${ask} />`)}`;
+  return html`<a class=${shown.length && row.state === "command" ? "btn quiet" : "btn"} data-row href=${to}>${LOOK[row.state] ?? "Look"}</a>${mayAct() && shown.map((offer) => html`<${Deed} key=${offer.deed} kind=${kind} id=${id} offer=${offer} onAsk=${ask} blocked=${blocked} />`)}`;
 }
 
 function Members({ title, rows, none }) {
