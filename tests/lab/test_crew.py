@@ -133,6 +133,50 @@ def test_in_a_window_it_is_started_looked_at_and_ended_with_nothing_left(agent):
     assert list((agent.home / ".local/state/atm/worktrees").glob("*/*/*")) == []
 
 
+def test_in_a_window_without_a_prompt_it_says_what_it_asks_and_gets_its_mail(agent):
+    """Nobody has typed anything: the dialogs of a first start are told, and mail comes when a person answered them."""
+    skip_without("tmux")
+    agent.atm("daemon", "start")
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    said = upped.atm("up", f"{agent.vendor.name}:{ME}", "--backend", "tmux")
+    assert said["members"][0]["error"] is None, said
+    if agent.vendor.name == "codex":
+        until(lambda: upped.record()["state"] == "waiting", 120, lambda: upped.atm("peek", ME))
+        assert upped.record()["asks"] == "to review hooks that are new or changed"
+        until(lambda: agent.state == "waiting", 30)
+        told = agent.says("send", ME, "letter-1 before the dialog is answered")
+        assert "to review hooks" in told.err, told.words
+        assert "atm attach --team crew" in told.err
+        upped.press("Down", "Enter")
+        until(lambda: upped.record()["state"] == "idle", 60, lambda: upped.atm("peek", ME))
+        agent.seen.eventually("letter-1 before the dialog is answered", within=120)
+        agent.seen.once("letter-1 before the dialog is answered")
+    message = agent.gets("letter-2 for a window that nobody typed in")
+    agent.seen.eventually("letter-2 for a window that nobody typed in", within=120)
+    agent.seen.once("letter-2 for a window that nobody typed in")
+    assert agent.state_of(message) in ("surfaced", "read")
+    upped.atm("down")
+    until(lambda: left_in(agent) == [], 60)
+
+
+def test_mail_reaches_a_codex_whose_hooks_a_person_refused(agent):
+    if agent.vendor.name != "codex":
+        pytest.skip("has no such dialog")
+    skip_without("tmux")
+    agent.atm("daemon", "start")
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    upped.atm("up", f"{agent.vendor.name}:{ME}", "--backend", "tmux")
+    until(lambda: upped.record()["state"] == "waiting", 120, lambda: upped.atm("peek", ME))
+    upped.press("Down", "Down", "Enter")
+    message = agent.gets("letter-3 without any hook")
+    agent.seen.eventually("letter-3 without any hook", within=120)
+    assert agent.state_of(message) in ("surfaced", "read")
+    upped.atm("down")
+    until(lambda: left_in(agent) == [], 60)
+
+
 def test_its_conversation_is_called_resumable_when_its_transcript_is_there(agent):
     agent.story.otherwise().says("at your service")
     upped = Upped(agent)

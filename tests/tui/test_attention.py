@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, open_merge, shown_seen, task
 
 from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, UNHEARD, WORKING, attention, strip
-from atm.ui.views.team.seen import AskedSeen, LateSeen, LeadSeen, MergesSeen, TeamSeen
+from atm.ui.views.team.seen import (
+    AgentSeen,
+    AskedSeen,
+    LateSeen,
+    LeadSeen,
+    MemberSeen,
+    MergesSeen,
+    TeamSeen,
+)
 
 
 def team(**facts: object) -> TeamSeen:
@@ -164,3 +173,43 @@ def test_who_works_says_for_how_long_its_limit_and_its_silence():
     seen = team(tasks=[task(1, "pool", "in_progress", "wren")], members=[timed])
     assert rows(seen, WORKING) == [("working", "wren", "12 min of 1h, no output for 8 min: pool")]
     assert rows(replace(seen, members=[wren]), WORKING) == [("working", "wren", "pool")]
+
+
+def asking(name: str, asks: str | None, *, state: str = "waiting", liveness: str = "online") -> MemberSeen:
+    started = AgentSeen(runtime="codex", state="waiting" if asks else "idle", asks=asks)
+    return MemberSeen(name, state=state, liveness=liveness, agent=started)
+
+
+def test_a_program_that_asks_a_person_needs_you_and_is_never_idle():
+    seen = team(members=[asking("bob", "whether to trust this folder")])
+    said = "asks whether to trust this folder: atm attach --team crew bob"
+    assert rows(seen, NEEDS) == [("question", "bob", said)]
+    assert rows(seen, IDLE) == []
+
+
+def test_the_question_of_an_agent_that_is_gone_waits_for_nobody():
+    seen = team(members=[asking("bob", "to sign in", liveness="offline")])
+    assert rows(seen, NEEDS) == []
+
+
+def test_an_agent_that_waits_at_its_own_terminal_needs_you():
+    """Started by a person, so there is no window of ours: its hook alone says that it waits."""
+    seen = team(members=[MemberSeen("bob", state="waiting", liveness="online")])
+    assert rows(seen, NEEDS) == [("question", "bob", "asks for a permission, at its own terminal")]
+
+
+def test_an_agent_whose_request_is_with_the_lead_waits_and_is_not_idle():
+    asked = replace(PUSH, tier="lead", requester="bob")
+    lead = member("heron")
+    waiting = MemberSeen("bob", state="waiting", liveness="online")
+    seen = team(lead=LeadSeen("heron"), members=[lead, waiting], approvals=[asked])
+    assert rows(seen, NEEDS) == []
+    assert [(word, who) for word, who, _ in rows(seen, WORKING) if who == "bob"] == [("waiting", "bob")]
+
+
+def test_a_name_that_is_an_option_or_a_command_stays_one_word_of_the_command():
+    for name in ("--force", "a;rm -rf x"):
+        seen = team(members=[asking(name, "to sign in")])
+        ((_, _, text),) = rows(seen, NEEDS)
+        command = text.partition(": ")[2]
+        assert shlex.split(command) == ["atm", "attach", "--team", "crew", *(["--"] if name[0] == "-" else []), name]

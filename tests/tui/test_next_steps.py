@@ -105,3 +105,9 @@ def test_a_command_is_never_cut_and_what_comes_of_it_stands_beside_or_below(colu
         assert any(step.why in line for line in lines)
     whole = {step.command for step in steps} | {step.why for step in steps}
     assert all(len(line) <= columns or line.strip() in whole for line in lines)
+
+
+def test_a_window_that_asks_comes_first():
+    asked = AgentSeen(runtime="codex", state="waiting", asks="to sign in")
+    seen = TeamSeen("crew", members=[ZOE, MemberSeen("bob", liveness="online", agent=asked)])
+    assert commands(seen)[0] == "atm attach --team crew bob"

@@ -8,6 +8,7 @@ from typing import Any
 from tests.tui.lantern import LANTERN, NOW, ago, open_merge, shown_seen
 from tests.web.lantern_reads import COSTS, FOLDER, GOAL, LIFE
 
+from atm.domain.crew.costs import CostEstimate, total_cost
 from atm.formats.files.times import to_iso
 from atm.ui.views.team.seen import (
     AgentSeen,
@@ -44,6 +45,7 @@ def _member(one: MemberSeen) -> MemberSeen:
             agent,
             backend="headless",
             cost=COSTS.get(one.name),
+            cost_estimate=CostEstimate(COSTS.get(one.name), is_complete=True).fields(),
             tokens=310_000 if one.name in COSTS else None,
             turns=14,
             branch=f"lantern/{task}-{one.name}",
@@ -81,6 +83,8 @@ SEEN = replace(
 
 def snapshot_of(seen: TeamSeen, description: str | None = GOAL) -> dict[str, Any]:
     fields = {**asdict(seen), "description": description, "status_source": "state.json"}
+    agents = [one.agent for one in seen.members if one.agent is not None]
+    fields["cost_estimate"] = total_cost((one.runtime, one.cost) for one in agents).fields() if agents else None
     for late in fields["unacknowledged"]:
         late["from"] = late.pop("sender")
     return fields

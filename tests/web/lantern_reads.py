@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.tui.lantern import LANTERN, NOW, ago
 
+from atm.domain.crew.costs import CostEstimate
 from atm.formats.files.times import to_iso
 
 GOAL = "0.4: check only what changed, and say it in machine-readable reports"
@@ -318,6 +319,7 @@ ACTIVITY = {
     "coordination": [None if at < 2 else 0.015 + 0.001 * one for at, one in enumerate(BARS)],
     "tokens": [40_000 + 6_000 * one for one in BARS],
     "cost": [None if at < 2 else 0.08 + 0.02 * one for at, one in enumerate(BARS)],
+    "cost_estimate": CostEstimate(sum(COSTS.values()), is_complete=False).fields(),
 }
 
 LOOPS = [
@@ -373,13 +375,16 @@ RUN = {
             "seconds": 9600.0,
             "tokens": 310_000 if one.name in COSTS else None,
             "cost": COSTS.get(one.name),
+            "cost_estimate": CostEstimate(COSTS.get(one.name), is_complete=True).fields(),
         }
         for one in LANTERN.members
         if one.agent
     ],
     "approvals": {"asked": 4, "approved": 2},
     "tokens": 1_900_000,
+    "tokens_known": False,
     "cost": None,
+    "cost_estimate": CostEstimate(sum(COSTS.values()), is_complete=False).fields(),
     "seconds": 9660.0,
     "overhead": {"seconds": 240.0},
     "into": {"branch": TARGET["branch"]},

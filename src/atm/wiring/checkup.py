@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.checkup import DaemonSeen, FilesAround
 
-EXTRAS = {"mcp": "mcp", "watch": "watchfiles"}
-"""What can be installed with atm, and the module that says whether it was."""
-
+EXTRAS = {
+    "tui": ("textual",),
+    "web": ("starlette", "uvicorn"),
+    "mcp": ("mcp",),
+    "watch": ("watchfiles",),
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
+}
+"""What can be installed with atm, and the modules that say whether it was. A test compares it with pyproject.toml."""
 
 DAEMON_SECONDS = 2.0
 """Longer than commands wait that can do without: here it is the question."""
@@ -55,6 +60,13 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def find_extras() -> dict[str, bool]:
+    return {extra: all(map(_is_here, modules)) for extra, modules in EXTRAS.items()}
+
+
+def _is_here(module: str) -> bool:
     import importlib.util
 
-    return {extra: importlib.util.find_spec(module) is not None for extra, module in EXTRAS.items()}
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False  # the package around it is not here

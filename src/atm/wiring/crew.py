@@ -51,6 +51,15 @@ def build_agent_records(layout: Layout) -> AgentFiles:
     return AgentFiles(disk, build_locks(layout, disk, RealClock()), layout)
 
 
+def question_of(record: AgentRecord | None) -> str:
+    """What the program of an agent asks a person now; empty if it asks nothing, or its host does not live."""
+    if record is None or not record.asks or record.is_over or not record.pid:
+        return ""
+    from atm.system.files.processes import began
+
+    return record.asks if began(record.pid) == record.began else ""
+
+
 def build_workplaces(layout: Layout) -> AgentPlaces:
     """Where agents work, for whoever completes their tasks."""
     from atm.system.crew.workplaces import AgentWorkplaces

@@ -48,7 +48,7 @@ def test_what_lives_used_is_added_up_and_unknown_stays_unknown():
         RunEvent(kinds.STOPPED, "a1", 15.0, generation=2, task="7", seconds=5, turns=1, tokens=50),
     )
     seat = memory.seat("a1")
-    assert (seat.spent, seat.restarts, seat.over) == (Spent(13.0, 3, 150, None), 1, 2)
+    assert (seat.spent, seat.restarts, seat.over) == (Spent(13.0, 3, 150, None, has_unknown_cost=True), 1, 2)
     assert memory.task("7").spent.tokens == 150
     assert memory.task("7").is_cut_off is False
 

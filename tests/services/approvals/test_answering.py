@@ -107,3 +107,43 @@ def test_a_request_is_found_by_the_beginning_of_its_id_if_that_is_one(stage):
     shared = one.id[: next(at for at in range(12) if one.id[at] != two.id[at])]
     with pytest.raises(NoSuchApproval):
         find_approval(stage.room, ["crew"], shared)
+
+
+def unread(stage: ApprovalStage, name: str) -> list[str]:
+    return [row.summary or "" for row in stage.mail.inboxes.unread("crew", name)]
+
+
+@pytest.mark.parametrize("state", [APPROVED, DENIED])
+def test_an_answered_request_is_no_news_in_the_mail_of_any_person(stage, state):
+    asked = stage.ask("git push")
+    assert any("asks for" in one for one in unread(stage, "hugo"))
+    give_answer(stage.room, asked, "human", state, "because", "here")
+    assert unread(stage, "hugo") == []
+    assert any(asked.id in text for text in stage.inbox("hugo")), "it stays where it is"
+
+
+def test_a_request_of_which_the_time_is_over_is_no_news_either(stage):
+    from atm.services.approvals.looking import everything_in
+
+    stage.ask("git push")
+    stage.clock.pass_time(10_000_000)
+    everything_in(stage.room, "crew")
+    assert unread(stage, "hugo") == []
+
+
+def test_other_mail_and_other_requests_stay_unread(stage):
+    first, second = stage.ask("git push"), stage.ask("git push --tags")
+    give_answer(stage.room, first, "hugo", APPROVED, "", "here")
+    left = stage.mail.inboxes.unread("crew", "hugo")
+    assert len(left) == 1
+    assert second.id in left[0].text
+
+
+def test_a_letter_that_was_read_already_keeps_its_receipt(stage):
+    from atm.services.mail.reading import Filter, take
+
+    asked = stage.ask("git push")
+    take(stage.mail, "crew", "hugo", Filter())
+    give_answer(stage.room, asked, "hugo", APPROVED, "", "here")
+    letters = [entry for entry in stage.mail.ledger.entries("crew")[0] if entry.state == "answered"]
+    assert letters == []

@@ -31,3 +31,9 @@ def test_of_a_long_one_the_end_is_shown():
     crew: Any = memory_crewroom(memory_boardroom())
     crew.records.logs = {("crew", "ann"): "\n".join(str(at) for at in range(100))}
     assert last_output(crew, agent("ann"), 2) == ["98", "99"]
+
+
+def test_sequences_are_not_shown_and_a_progress_line_shows_its_last_state():
+    crew: Any = memory_crewroom(memory_boardroom())
+    crew.records.logs = {("crew", "ann"): "\x1b[2m10:00\x1b[0m \x1b[31mERROR\x1b[0m no\n 10%\r 90%\r100%\r\nend\n"}
+    assert last_output(crew, agent("ann"), 10) == ["10:00 ERROR no", "100%", "end"]

@@ -159,3 +159,16 @@ def test_whose_task_was_checked_in_a_window_is_idle_again(stage):
         bob.beats.clear()
         bob.work._rests_again()
         assert bob.beats == beats
+
+
+def test_the_last_words_of_a_turn_stand_in_the_log_once(stage):
+    """Every driver tells them twice: while the turn runs, and with its end."""
+    bob = Planner(stage)
+    bob.record.state, bob.record.session, bob.record.heard_at = SPAWNING, "", stage.clock.now()
+    for heard in (
+        Heard(drivers.OUTPUT, "I look at it"),
+        Heard(drivers.OUTPUT, "All done.\nDONE: it works"),
+        Heard(drivers.IDLE, "All done.\nDONE: it works"),
+    ):
+        bob.work._take(heard)
+    assert bob.log == ["I look at it", "All done.\nDONE: it works"]

@@ -81,3 +81,15 @@ def test_what_happened_is_one_row_of_time(stage):
     assert any(one.startswith("bob wrote to cat: “done soon”") for one in said)
     assert said[-1] == "human denied request a1: “no”"
     assert any(one.startswith(f"bob #{id} status changed completed") for one in said)
+
+
+def test_idle_notices_are_no_conversation(stage):
+    from atm.services.delivery.idle_notices import goes_idle
+    from atm.services.team.presence import beat
+
+    stage.say("bob", "cat", "one")
+    team = stage.room.rosters.load("crew")
+    beat(stage.room.presence, team, "bob", stage.room.clock.now(), "codex hook", state="working")
+    stage.later(1)
+    assert goes_idle(stage.room, team, "bob", "codex hook") is not None
+    assert [[each.text for each in one.messages] for one in threads(stage)] == [["one"]]

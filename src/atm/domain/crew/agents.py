@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from atm.domain.crew.costs import CostEstimate
 from atm.domain.crew.states import IDLE, OVER, PLANNING, READY, SHUTTING_DOWN, SPAWNING
 
 TYPE_CHECKING = False
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
 FINISHING, ACCEPTED, REFUSED = "finishing", "accepted", "refused"
 """What an agent answers when it is asked to end."""
+
+
+WAITING = "waiting"
+"""Shown instead of its state while its program asks a person."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,6 +92,8 @@ class AgentRecord:
     """When its program or command last wrote something, moved on in the same way; 0 before it began."""
     injected: int = 0
     """Characters that atm has said to it."""
+    asks: str = ""
+    """What its program asks a person in its window, in words of ours; empty if it asks nothing there."""
     said: str = ""
     """Its last words, if somebody waits for them."""
     error: str = ""
@@ -110,6 +117,11 @@ class AgentRecord:
         """Nothing is under way that its end would cut off."""
         return self.state == PLANNING or (self.state in (READY, IDLE, SHUTTING_DOWN) and not self.task)
 
+    @property
+    def shown_state(self) -> str:
+        """An agent that sits before a question is neither idle nor at work."""
+        return WAITING if self.asks and not self.is_over else self.state
+
     def facts(self) -> dict[str, Plain]:
         """What programs may know of it; what the user gave it stays between them."""
         return {
@@ -118,7 +130,8 @@ class AgentRecord:
             "backend": self.backend,
             "pid": self.pid or None,
             "pane": self.pane or None,
-            "state": self.state,
+            "state": self.shown_state,
+            "asks": self.asks or None,
             "error": self.error or None,
             "generation": self.generation,
             "task": self.task or None,
@@ -127,6 +140,7 @@ class AgentRecord:
             "session": self.session or None,
             "tokens": self.tokens,
             "cost": self.cost,
+            "cost_estimate": CostEstimate(self.cost, is_complete=True).fields(),
             "turns": self.turns,
             "run": self.run or None,
         }

@@ -23,6 +23,8 @@ WAKE, WAIT = "wake", "wait"
 """Not channels: tell an idle agent that mail waits, and leave it to the agent's next sign of life."""
 
 
+WAITS_FOR_A_PERSON = "its program asks a person; its mail is shown when that is answered"
+
 NATIVE_BACKENDS = ("in-process", "iterm2")
 """Teammates that live inside Claude Code, which takes their mail out of the inbox itself."""
 
@@ -42,19 +44,29 @@ class ChannelChoice:
 
 
 def choose_channel(
-    member: Member, endpoint: Endpoint | None, *, in_claudes_team: bool, is_idle: bool, panes_allowed: bool
+    member: Member,
+    endpoint: Endpoint | None,
+    *,
+    in_claudes_team: bool,
+    is_idle: bool,
+    panes_allowed: bool,
+    is_waiting: bool = False,
 ) -> ChannelChoice:
     """The best way to put mail that lies in an inbox before its owner."""
     if member.kind != "agent":
         return ChannelChoice(WAIT, f"{member.kind} members read their inbox themselves")
     if in_claudes_team or member.backend in NATIVE_BACKENDS:
         return ChannelChoice(WAIT, "Claude Code takes it from the inbox itself")
+    if endpoint is None and is_waiting:
+        return ChannelChoice(WAIT, WAITS_FOR_A_PERSON)
     if endpoint is None:
         return ChannelChoice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
     if endpoint.wakes_itself:
         return ChannelChoice(WAIT, "its own plugin looks after it, and wakes it when it is idle")
     if endpoint.url and endpoint.url_pid is not None:
         return ChannelChoice(SERVER, f"the agent's own server at {endpoint.url}")
+    if is_waiting:
+        return ChannelChoice(WAIT, WAITS_FOR_A_PERSON)
     if endpoint.has_hooks:
         return _beside_hooks(endpoint, is_idle, panes_allowed)
     if not endpoint.pane:

@@ -112,6 +112,11 @@ MARKS: tuple[tuple[str, str, int], ...] = (
     ("no, continue without", "codex", BELOW),
     ("skip until next version", "codex", BELOW),
     ("enter to submit answer", "codex", BELOW),
+    ("t trust all", "codex", BELOW),
+    ("t trust · esc back", "codex", BELOW),
+    ("enter continue · esc quit", "codex", BELOW),
+    ("enter confirm · esc skip", "codex", BELOW),
+    ("press enter to save", "codex", BELOW),
     ("allow execution of", "gemini", BELOW),
     ("apply this change?", "gemini", BELOW),
     ("action required", "gemini", BELOW),
@@ -215,6 +220,19 @@ def rests(screen: str) -> bool:
     return not _any_mark(rows[max(0, at - NEAR) :], _WORKING)
 
 
+def asks(screen: str) -> bool:
+    """Is a question in front, which only a key answers?"""
+    rows = _rows(screen)
+    return _view(rows, rows) == DIALOG
+
+
+def below_composer(screen: str) -> str:
+    """What stands under the composer, where programs keep their status line; empty without a composer."""
+    rows = _rows(screen)
+    at = _composer(rows)
+    return "" if at is None else "\n".join(rows[_end_of_composer(rows, at) :])
+
+
 def runs_what_is_typed(command: str) -> bool:
     """By its name alone: a shell, also a login shell, or the console of some other program."""
     name = program_name(command)
@@ -228,8 +246,8 @@ def program_name(command: str) -> str:
 
 def shows(screen: str, tag: str) -> bool:
     """Is it visible, wherever the terminal or the program wrapped the line, and whatever frame is around it?"""
-    wanted = _squeezed(tag)
-    return bool(wanted) and wanted in _squeezed(screen)
+    wanted = squeezed(tag)
+    return bool(wanted) and wanted in squeezed(screen)
 
 
 def composer_holds(screen: str, tag: str) -> bool:
@@ -305,7 +323,7 @@ def _begun(rows: list[str], written: list[str], at: int) -> str:
     """Is something written in the composer? An answer is, where the mark is that of a menu."""
     row = written[at] if len(written) == len(rows) else rows[at]
     text = row.translate(_WITHOUT_BOX).strip().lstrip(">❯›!*").strip()
-    if not text or _squeezed(text).lower().startswith(_SUGGESTIONS):
+    if not text or squeezed(text).lower().startswith(_SUGGESTIONS):
         return READY
     return DIALOG if _ANSWERS.match(text) else DRAFT
 
@@ -314,7 +332,7 @@ def _composed(screen: str) -> str:
     """The text in the composer, without its mark, its frame and white space."""
     rows = _rows(screen)
     at = _composer(rows)
-    return "" if at is None else _squeezed("\n".join(rows[at : _end_of_composer(rows, at)])).lstrip(">❯›!*")
+    return "" if at is None else squeezed("\n".join(rows[at : _end_of_composer(rows, at)])).lstrip(">❯›!*")
 
 
 def _end_of_composer(rows: list[str], at: int) -> int:
@@ -327,7 +345,7 @@ def _end_of_composer(rows: list[str], at: int) -> int:
 
 
 def _any_mark(rows: list[str], marks: tuple[str, ...]) -> bool:
-    text = _squeezed("\n".join(rows)).lower()
+    text = squeezed("\n".join(rows)).lower()
     return any(mark in text for mark in marks)
 
 
@@ -360,12 +378,13 @@ def _letters(text: str) -> str:
     return "".join(sign for sign in text if sign.isalnum())
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Without white space and frames, which each program and terminal draws in its own way."""
     return "".join(text.split()).translate(_WITHOUT_BOX)
 
 
-_ASKING = tuple(_squeezed(words).lower() for words, _, _ in MARKS)
-_ASKING_NEAR = tuple(_squeezed(words).lower() for words, _, channels in MARKS if channels == NEAR)
-_RUNNING = tuple(_squeezed(words).lower() for words, _ in RUNNING_MARKS)
-_WORKING = tuple(_squeezed(words).lower() for words, _ in WORKING_MARKS)
-_SUGGESTIONS = tuple(_squeezed(words).lower() for words, _ in SUGGESTIONS)
+_ASKING = tuple(squeezed(words).lower() for words, _, _ in MARKS)
+_ASKING_NEAR = tuple(squeezed(words).lower() for words, _, channels in MARKS if channels == NEAR)
+_RUNNING = tuple(squeezed(words).lower() for words, _ in RUNNING_MARKS)
+_WORKING = tuple(squeezed(words).lower() for words, _ in WORKING_MARKS)
+_SUGGESTIONS = tuple(squeezed(words).lower() for words, _ in SUGGESTIONS)

@@ -36,6 +36,9 @@ class Spent:
     turns: int = 0
     tokens: int | None = None
     cost: float | None = None
+    has_unknown_tokens: bool = False
+    has_unknown_cost: bool = False
+    """A part of it was not reported: what is counted is only the known part."""
 
     def plus(self, other: Spent) -> Spent:
         return Spent(
@@ -43,6 +46,8 @@ class Spent:
             self.turns + other.turns,
             _sum(self.tokens, other.tokens),
             _sum(self.cost, other.cost),
+            self.has_unknown_tokens or other.has_unknown_tokens,
+            self.has_unknown_cost or other.has_unknown_cost,
         )
 
     def lasting(self, seconds: float) -> Spent:
@@ -51,6 +56,16 @@ class Spent:
 
 
 Amount = TypeVar("Amount", int, float)
+
+
+def spent_in_life(seconds: float, *, turns: int, tokens: int | None, cost: float | None, injected: int = 0) -> Spent:
+    """One life of an agent. A program that was given anything to do and reports no amount has used an unknown one."""
+    has_worked = bool(turns or tokens or injected)
+    return Spent(
+        *(seconds, turns, tokens, cost),
+        has_unknown_tokens=has_worked and tokens is None,
+        has_unknown_cost=has_worked and cost is None,
+    )
 
 
 def _sum(one: Amount | None, other: Amount | None) -> Amount | None:
@@ -64,6 +79,8 @@ class Use:
     what: str
     used: float
     limit: float
+    has_unknown: bool = False
+    """More was used than is known."""
 
     @property
     def share(self) -> float:
@@ -78,7 +95,8 @@ class Use:
         return self.share >= WARN_AT
 
     def __str__(self) -> str:
-        return f"{self.used:g} of {self.limit:g} {self.what}"
+        unknown = " + unknown" if self.has_unknown else ""
+        return f"{self.used:g}{unknown} of {self.limit:g} {self.what}"
 
 
 def uses(limits: Limits, spent: Spent) -> Iterator[Use]:
@@ -89,6 +107,7 @@ def uses(limits: Limits, spent: Spent) -> Iterator[Use]:
         (TOKENS, spent.tokens, limits.tokens),
         (COST, spent.cost, limits.cost),
     )
+    unknown = {TOKENS: spent.has_unknown_tokens, COST: spent.has_unknown_cost}
     for what, used, limit in counted:
         if limit > 0 and used is not None:
-            yield Use(what, used, limit)
+            yield Use(what, used, limit, unknown.get(what, False))

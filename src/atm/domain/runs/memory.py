@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from atm.domain.merges.items import STATUSES
-from atm.domain.runs.limits import Spent
+from atm.domain.runs.limits import Spent, spent_in_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -264,17 +264,23 @@ def _rests(memory: RunMemory, event: RunEvent) -> None:
         memory.working.append((since, event.at))
 
 
+def spent_of(event: RunEvent) -> Spent:
+    """What an agent used in the life that this event ends."""
+    tokens, cost = event.detail.get("tokens"), event.detail.get("cost")
+    return spent_in_life(
+        event.number("seconds"),
+        turns=int(event.number("turns")),
+        tokens=tokens if isinstance(tokens, int) else None,
+        cost=float(cost) if isinstance(cost, int | float) else None,
+        injected=int(event.number("injected")),
+    )
+
+
 def _ended(memory: RunMemory, event: RunEvent) -> None:
     _moved(memory, event)
     seat = memory.seat(event.subject)
     seat.over = max(seat.over, int(event.number("generation")))
-    tokens, cost = event.detail.get("tokens"), event.detail.get("cost")
-    spent = Spent(
-        event.number("seconds"),
-        int(event.number("turns")),
-        tokens if isinstance(tokens, int) else None,
-        float(cost) if isinstance(cost, int | float) else None,
-    )
+    spent = spent_of(event)
     seat.spent = seat.spent.plus(spent)
     seat.injected += int(event.number("injected"))
     task = event.text("task")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
+from atm.domain.crew.costs import CostEstimate
 from atm.domain.merges.items import AT_TASK
 from atm.domain.runs.actions import STOPPED
 from atm.domain.runs.limits import Spent
@@ -158,8 +159,7 @@ def report_facts(
             "asked": len(memory.approvals),
             "approved": sum(state == "approved" for state in memory.approvals.values()),
         },
-        "tokens": spent.tokens,
-        "cost": spent.cost,
+        **spent_fields(spent),
         "seconds": round(seconds, 1),
         "overhead": {
             "seconds": round(max(0.0, seconds - memory.time_at_work(view.now)), 1),
@@ -217,9 +217,22 @@ def _agent(name: str, memory: RunMemory) -> dict[str, Plain]:
         "restarts": known.restarts,
         "turns": known.spent.turns,
         "seconds": round(known.spent.seconds, 1),
-        "tokens": known.spent.tokens,
-        "cost": known.spent.cost,
+        **spent_fields(known.spent),
         "closed": known.closed or None,
+    }
+
+
+def spent_fields(spent: Spent, *, is_final: bool = True) -> dict[str, Plain]:
+    """
+    Tokens and cost as every JSON of ours has them. `cost` is null where a part of it is not known, as it is while
+    agents still work.
+    """
+    cost = CostEstimate(spent.cost, is_complete=is_final and not spent.has_unknown_cost)
+    return {
+        "tokens": spent.tokens,
+        "tokens_known": is_final and spent.tokens is not None and not spent.has_unknown_tokens,
+        "cost": cost.whole,
+        "cost_estimate": cost.fields(),
     }
 
 

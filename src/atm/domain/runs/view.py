@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.states import CLAIMING, ERROR, IDLE, OVER, PLANNING, READY, SPAWNING, WORKING
 from atm.domain.merges.ordering import unsettled
-from atm.domain.runs.limits import Spent
+from atm.domain.runs.limits import Spent, spent_in_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,13 @@ class AgentView:
 
     def spent(self, now: float) -> Spent:
         """In this life."""
-        return Spent(max(0.0, now - self.began_at), self.turns, self.tokens, self.cost)
+        return spent_in_life(
+            max(0.0, now - self.began_at),
+            turns=self.turns,
+            tokens=self.tokens,
+            cost=self.cost,
+            injected=self.injected,
+        )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import reason_and_output
 from atm.domain.board.tasks import FAILED
+from atm.domain.crew.costs import cost_in_words, tokens_in_words
 from atm.domain.untrusted_text import one_line, shell_words
 
 TYPE_CHECKING = False
@@ -122,7 +123,8 @@ def _agents(facts: Mapping[str, Plain]) -> str:
     for row in _rows(facts, "agents"):
         cells = [
             _cell(row["name"]),
-            *(_number(row.get(key)) for key in ("seconds", "turns", "restarts", "tokens", "cost")),
+            *(_number(row.get(key)) for key in ("seconds", "turns", "restarts")),
+            *spent_in_words(row),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
@@ -138,8 +140,15 @@ def _costs(facts: Mapping[str, Plain]) -> str:
             lines.append(f"- Said by atm to models: about {overhead['tokens_injected']} tokens{each}.")
     if isinstance(approvals, dict) and approvals.get("asked"):
         lines.append(f"- Approvals: {approvals['asked']} asked for, {approvals['approved']} given.")
-    lines.append(f"- Tokens: {_number(facts.get('tokens'))}; cost: {_number(facts.get('cost'))}.")
+    tokens, cost = spent_in_words(facts)
+    lines.append(f"- Tokens: {tokens}; cost: {cost}.")
     return "\n".join([*lines, ""])
+
+
+def spent_in_words(facts: Mapping[str, Plain]) -> tuple[str, str]:
+    """Tokens and cost of a run or an agent. Reports of older versions do not say whether their sums are whole."""
+    tokens = tokens_in_words(facts.get("tokens"), is_complete=facts.get("tokens_known") is True)
+    return tokens, cost_in_words(facts)
 
 
 def _rows(facts: Mapping[str, Plain], key: str) -> list[dict[str, Plain]]:

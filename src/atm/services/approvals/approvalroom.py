@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.requests import EXPIRED, LEFT, GivenAnswer
+from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, LEFT, GivenAnswer
 from atm.domain.errors import AtmError
 from atm.formats.approvals.records import AuditLine
+
+CLOSING = (APPROVED, DENIED, EXPIRED, CANCELLED)
+"""Events after which nobody needs to answer any more."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +75,10 @@ def note(room: Approvalroom, approval: Approval, event: str, by: str, how: str, 
     room.approvals.note(approval.team, [line])
     if approval.task and event != LEFT:
         _note_on_task(room, approval, event, by, reason)
+    if event in CLOSING:
+        from atm.services.approvals.settling import settle_letters
+
+        settle_letters(room.room, approval, f"its request is {event}{f' by {by}' if by else ''}")
 
 
 def _note_on_task(room: Approvalroom, approval: Approval, event: str, by: str, reason: str) -> None:

@@ -11,6 +11,7 @@ from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.team import HUMAN
 from atm.formats.files.times import to_iso
+from atm.services.approvals.settling import ASKED
 from atm.services.mail.escalation import SENDER
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Draft, compose, deliver
@@ -45,7 +46,7 @@ def tell_asked(room: Approvalroom, team: Team, approval: Approval) -> None:
     )
     for name in names:
         if not same_name(name, approval.requester):
-            _tell(room, team.name, name, text, f"{approval.requester} asks for {approval.operation}", "asked", approval)
+            _tell(room, team.name, name, text, f"{approval.requester} asks for {approval.operation}", ASKED, approval)
 
 
 def tell_answered(room: Approvalroom, team: Team, approval: Approval) -> None:

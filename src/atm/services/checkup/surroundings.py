@@ -17,12 +17,22 @@ from atm.services.setup.planning import CHANGED, REMOVED, SetupOrder, check, det
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atm.domain.errors import AtmError
     from atm.ports.checkup import DaemonSeen
     from atm.ports.setup import VendorFiles
     from atm.services.roster.teamroom import Teamroom
+
+
+EXTRAS_IN_WORDS = {
+    "tui": "the live screen, `atm top`",
+    "web": "the page, `atm web`",
+    "mcp": "tools of agents over MCP, `atm mcp`",
+    "watch": "faster notice of changed files",
+    "otel": "telemetry of the daemon",
+}
+"""What each extra is for."""
 
 
 def examine_settings(files: list[str], broken: AtmError | None) -> Iterator[Finding | str]:
@@ -105,12 +115,19 @@ def _present(files: VendorFiles, vendor: str, project: str, order: SetupOrder) -
     return any(change.what in (CHANGED, REMOVED) for change in plan(files, [vendor], USER, project, order))
 
 
-def examine_extras(files: VendorFiles, project: str, extras: Mapping[str, bool]) -> Iterator[Finding | str]:
-    """What was left out when atm was installed; trouble if an agent is told of something that cannot start."""
+def examine_extras(
+    files: VendorFiles, project: str, extras: Mapping[str, bool], command_for: Callable[[str], str]
+) -> Iterator[Finding | str]:
+    """
+    What was left out when atm was installed, each with the command that brings it; trouble only if an agent is told of
+    something that cannot start.
+    """
     if not files.can_serve():
         for vendor in detect(files, project):
             if _present(files, vendor, project, SetupOrder((SERVER,), remove=True)):
                 what = f"{KNOWN[vendor].title} is told of our MCP server, and this atm was installed without it"
-                command = "pip install 'agent-team-manager[mcp]'"
-                yield Finding("missing-extra", WARNING, what, command, subject=f"mcp {vendor}")
+                yield Finding("missing-extra", WARNING, what, command_for("mcp"), subject=f"mcp {vendor}")
     yield ", ".join(f"{name} {'yes' if is_here else 'no'}" for name, is_here in extras.items())
+    for name, is_here in extras.items():
+        if not is_here:
+            yield f"{name} ({EXTRAS_IN_WORDS.get(name, 'an extra')}): {command_for(name)}"

@@ -150,7 +150,7 @@ class Host:
         state = ERROR if error else STOPPED
         if self.record.state != SHUTTING_DOWN and not error:
             self.note(state=SHUTTING_DOWN)
-        self.note(state=state, error=error)
+        self.note(state=state, error=error, asks="")
         self.beat(liveness.ENDED, at_once=True)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import queue
 
+from atm.domain.crew.output import untold
 from atm.domain.crew.runtimes import ACP, PLAIN, TMUX
 from atm.domain.crew.states import IDLE, SHUTTING_DOWN, SPAWNING, WORKING
 from atm.domain.delivery.briefing import mail_in_words
@@ -21,6 +22,7 @@ from atm.ports.crew.drivers import Brief
 from atm.services.approvals.permitting import has_approved_plan
 from atm.services.crew.finishing import give_up
 from atm.services.crew.hosting import TaskWatch, end_commands
+from atm.services.crew.looking import WindowWatch
 from atm.services.crew.questions import HostQuestions
 from atm.services.crew.spawning import mode_of, port_base, working_mode
 from atm.services.crew.task_work import TaskWork
@@ -48,6 +50,8 @@ MOST_AT_ONCE = 10
 HEARD_EVERY = 5.0
 """Seconds between two notes that its program does something."""
 LONGEST_WORDS = 50_000
+MOST_TOLD = 50
+"""Texts of a turn that are remembered, to know its last words again."""
 
 
 class ProgramWork:
@@ -58,8 +62,11 @@ class ProgramWork:
         self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._driver: Driver | None = None
         self._questions: HostQuestions | None = None
+        self._told: list[str] = []
+        """The last texts of this turn."""
         self._waiting: list[str] = []
         """What could not be said in the middle of a turn."""
+        self._window = WindowWatch(host)
         self._plans = host.record.requires_plan
         """Is it still without an approved plan?"""
         self._planned_at = 0.0
@@ -227,11 +234,16 @@ class ProgramWork:
 
     def _watch_pane(self) -> None:
         """In a terminal the agent's own hooks say how it is."""
+        try:
+            self._window.look()
+        except (AtmError, OSError) as error:
+            self._host.machine.log(f"its window: {error}")
         record = self._host.record
         last = last_beat(self._host.crew.room.presence, self._host.team, record.member, self._host.crew.clock.now())
-        self._pane_waits = last is not None and last.state == liveness.WAITING
+        now = self._window.state(last)
+        self._pane_waits = bool(record.asks) or now == liveness.WAITING
         self._note_pane_output(last)
-        state = WORKING if last is not None and last.state in (liveness.WORKING, liveness.WAITING) else IDLE
+        state = WORKING if now in (liveness.WORKING, liveness.WAITING) else IDLE
         if record.state not in (state, SHUTTING_DOWN):
             has_ended_turn = record.state == WORKING
             self._host.note(state=state, heard_at=self._host.crew.clock.now(), turns=record.turns + has_ended_turn)
@@ -263,8 +275,7 @@ class ProgramWork:
     def _take(self, heard: Heard) -> None:
         host = self._host
         self._has_output = True
-        if heard.text:
-            host.machine.log(heard.text)
+        self._log(heard)
         if (now := host.crew.clock.now()) - host.record.heard_at >= HEARD_EVERY:
             host.note(heard_at=now)
         session = heard.facts.get("session")
@@ -294,6 +305,16 @@ class ProgramWork:
             self._questions.withdraw(str(heard.facts.get("id")))
         elif heard.kind == drivers.USAGE:
             self._count(heard)
+
+    def _log(self, heard: Heard) -> None:
+        """Each text once: with a turn's end a driver repeats the words that it has told already."""
+        if heard.kind == drivers.WORKING:
+            self._told = []
+        text = untold(heard.text, self._told) if heard.kind == drivers.IDLE else heard.text
+        if heard.kind == drivers.OUTPUT:
+            self._told = [*self._told, heard.text][-MOST_TOLD:]
+        if text:
+            self._host.machine.log(text)
 
     def _to_keep(self, words: str) -> str:
         """Of one that was started for its words, and not for a task."""

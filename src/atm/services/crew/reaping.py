@@ -195,7 +195,7 @@ def _note_end(crew: Crewroom, record: AgentRecord, state: str, error: str, *, ke
     with crew.records.turn(record.team, record.member) as turn:
         if turn.record is None or turn.record.generation != record.generation:
             return
-        ended = replace(turn.record, state=state, since=crew.clock.now(), error=error or turn.record.error)
+        ended = replace(turn.record, state=state, asks="", since=crew.clock.now(), error=error or turn.record.error)
         if not keep:
             ended = replace(
                 ended, pid=0, began="", program_pid=0, pane="", slot=-1, task="", claim="", worktree="", asked_at=0.0

@@ -18,6 +18,7 @@ from atm.domain.mail.surfacing import PANE, SERVER
 from atm.domain.names import is_claudes_team
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE
+from atm.domain.team.liveness import WAITING as ASKING
 from atm.domain.untrusted_text import line_in_brackets
 from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender
@@ -130,12 +131,14 @@ def why_it_waits(room: Mailroom, channels: Channels, team: Team, name: str) -> s
 
 def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tuple[Endpoint | None, ChannelChoice]:
     endpoint = _living(room, team, member.name) or _pane_in_roster(room, member)
+    last = last_beat(room.presence, team, member.name, room.clock.now())
     choice = choose_channel(
         member,
         endpoint,
         in_claudes_team=is_claudes_team(team.name),
-        is_idle=_is_idle(room, team, member.name),
+        is_idle=last is not None and last.state in (IDLE, ENDED),
         panes_allowed=channels.panes_allowed,
+        is_waiting=last is not None and last.state == ASKING,
     )
     return endpoint, choice
 
@@ -150,11 +153,6 @@ def _pane_in_roster(room: Mailroom, member: Member) -> Endpoint | None:
     if not (member.pane_id.startswith("%") and member.pane_id[1:].isdecimal()):
         return None
     return Endpoint(vendor="", session="", at=room.clock.now(), pane=member.pane_id)
-
-
-def _is_idle(room: Mailroom, team: Team, name: str) -> bool:
-    last = last_beat(room.presence, team, name, room.clock.now())
-    return last is not None and last.state in (IDLE, ENDED)
 
 
 def _busy(team: str, name: str) -> Pushed:

@@ -56,7 +56,7 @@ class RunLooking:
         for seat in self._order.everybody:
             record = desk.crew.records.read(team, seat.name)
             if record is not None and record.run == self._order.run:
-                agents[seat.name] = agent_view(desk.crew, record, waits=seat.name in asking)
+                agents[seat.name] = agent_view(desk.crew, record, waits=seat.name in asking or bool(record.asks))
         latch = desk.crew.records.latch(team)
         self._notice(board, now)
         return RunView(

@@ -6,7 +6,8 @@ from atm.domain.board.tasks import COMPLETED
 from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunMemory
-from atm.domain.runs.standing import run_state
+from atm.domain.runs.report import spent_fields, total_spent
+from atm.domain.runs.standing import DIED, RUNNING, run_state
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import NoSuchRun
@@ -154,6 +155,7 @@ def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Pla
         "done": states.count("completed"),
         "tasks": len(states),
         "agents": [seat.name for seat in order.everybody] if order is not None else [],
+        **spent_fields(total_spent(memory), is_final=state not in (RUNNING, DIED)),
     }
 
 

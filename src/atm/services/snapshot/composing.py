@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from atm.domain.board.dependencies import Board
+from atm.domain.crew.costs import amount_in, total_cost
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.approvals.records import approval_json
@@ -113,6 +114,7 @@ class Snapshots:
         board = board.with_merges(queue) if board is not None else None
         stands = standing(desk.room, team.name)
         mail, tasks = self._mail(team, kept), _tasks(board, kept)
+        members = self._members(team, kept, mail, board, troubles)
         waiting = _tried(lambda: self._waiting.of(desk.room, team.name), troubles, "receipts") or []
         return {
             "team_id": team_id(desk.room, team),
@@ -123,7 +125,8 @@ class Snapshots:
             "status_source": stands.source,
             "status_since": stands.since or None,
             "runs": self._last_run(team, board, kept, troubles),
-            "members": self._members(team, kept, mail, board, troubles),
+            "members": members,
+            "cost_estimate": _cost_of(members),
             **tasks,
             "asked": _tried(lambda: self._questions(team.name, board, kept), troubles, "questions") or [],
             "stalled": _tried(lambda: self._stalled(team.name, board), troubles, "stalls") or [],
@@ -219,6 +222,13 @@ class Snapshots:
             return {"pending": 0, "held": 0}
         waiting = [one.entry for one in spool.pending() if same_name(one.entry.team, team.name)]
         return {"pending": len(waiting), "held": sum(one.reason == "lead-away" for one in waiting)}
+
+
+def _cost_of(members: Sequence[Plain]) -> Plain:
+    """Of the agents that atm started; null if it started none."""
+    agents = [agent for one in members if isinstance(one, dict) and isinstance(agent := one.get("agent"), dict)]
+    costs = [(str(one.get("runtime")), amount_in(one, "cost")) for one in agents]
+    return total_cost(costs).fields() if costs else None
 
 
 def waiting_fields(one: Waiting) -> dict[str, Plain]:

@@ -15,6 +15,9 @@ from atm.domain.board.tasks import COMPLETED
 from atm.domain.mail.receipts import ARCHIVED, RESTORED, RETURNED
 from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
 from atm.domain.merges.shown_state import shown_state
+from atm.domain.runs.limits import Spent
+from atm.domain.runs.memory import ERROR, STOPPED, spent_of
+from atm.domain.runs.report import spent_fields
 from atm.formats.board.task_history import VANISHED, card_then
 from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import MESSAGE
@@ -219,11 +222,14 @@ def activity(marks: Sequence[TeamMark], events: Sequence[RunEvent], now: float) 
             counts[mark.kind][_column(mark.at, began, step)] += 1
     turns, tokens, cost = [0] * STEPS, [0] * STEPS, [0.0] * STEPS
     has_tokens = has_cost = False
+    spent = Spent()
     for event in events:
         at = _column(event.at, began, step)
         turns[at] += int(event.number("turns"))
         if isinstance(event.detail.get("tokens"), int):
             tokens[at], has_tokens = tokens[at] + int(event.number("tokens")), True
+        if event.kind in (STOPPED, ERROR):
+            spent = spent.plus(spent_of(event))
         if isinstance(event.detail.get("cost"), int | float):
             cost[at], has_cost = cost[at] + event.number("cost"), True
     talk = [mail + asked for mail, asked in zip(counts["mail"], counts["approval"], strict=True)]
@@ -241,6 +247,7 @@ def activity(marks: Sequence[TeamMark], events: Sequence[RunEvent], now: float) 
         "talk": round(sum(talk) / (sum(talk) + sum(counts["task"])), 3) if sum(talk) + sum(counts["task"]) else None,
         "tokens": [*tokens] if has_tokens else None,
         "cost": [*cost] if has_cost else None,
+        "cost_estimate": spent_fields(spent)["cost_estimate"],
     }
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.mail.receipts import JOURNEY
 from atm.formats.mail.journal import MESSAGE
+from atm.formats.mail.protocol_message import is_idle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,13 +69,13 @@ class MailThread:
 
 
 def threads_in(entries: Iterable[Entry]) -> list[MailThread]:
-    """Newest first."""
+    """Newest first. Idle notices are no conversation: the member's state says the same, and says it now."""
     sent: dict[str, MailSent] = {}
     for entry in entries:
         message = entry.message if entry.kind == MESSAGE else None
         for event in entry.events():
             one = sent.get(event.id)
-            if one is None and message is not None:
+            if one is None and message is not None and not is_idle(None, message.text):
                 one = MailSent(event.id, message.sender, message.timestamp, message.text, message.summary or "")
                 sent[event.id] = one
             if one is not None:

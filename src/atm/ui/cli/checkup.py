@@ -83,6 +83,7 @@ class Doctor:
         from atm.services.checkup.crew import examine_agents
         from atm.services.checkup.repositories import examine_repositories
         from atm.services.checkup.sessions import examine_sessions
+        from atm.ui.views.extras import extra_command
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
         from atm.wiring.crew import build_crewroom
         from atm.wiring.files import build_repositories
@@ -109,7 +110,7 @@ class Doctor:
             ("sessions", lambda: examine_sessions(build_sessionroom(layout, settings, crew, caller, environment))),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
             ("versions", lambda: around.examine_versions(vendors, settings.root)),
-            ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),
+            ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras(), extra_command)),
         ]
 
     def _teams_here(self, room: Teamroom) -> RepositoryTeams | None:

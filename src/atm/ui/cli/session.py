@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from atm.services.team.choosing import Choice
     from atm.ui.cli.arguments import Args
 
+LARGEST_RECORD = 1 << 20
+"""Bytes of an agent's record that are looked through."""
+
 LAST_WORDS = 2000
 
 
@@ -325,6 +328,19 @@ class Session:
             self.warn(
                 f"Warning: you are root in the home of {name}, who cannot use what you make; sudo -u {name} atm …"
             )
+
+    def question_before(self, team: str, member: str) -> str:
+        """What the program of this recipient asks a person in its window; only agents that atm started can be seen."""
+        try:
+            with open(self.layout.agent_record(team, member), "rb") as file:
+                data = file.read(LARGEST_RECORD)
+        except (OSError, ValueError):
+            return ""
+        if b'"asks":' not in data or b'"asks": ""' in data:
+            return ""  # `atm send` need not load what understands a record
+        from atm.wiring.crew import build_agent_records, question_of
+
+        return question_of(build_agent_records(self.layout).read(team, member))
 
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line

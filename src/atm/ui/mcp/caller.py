@@ -70,6 +70,12 @@ class Caller:
             stands_in=self.folder,
         )
 
+    def question_before(self, team: str, member: str) -> str:
+        """What the program of this recipient asks a person in its window; only agents that atm started can be seen."""
+        from atm.wiring.crew import build_agent_records, question_of
+
+        return question_of(build_agent_records(self.layout).read(team, member))
+
     def _workplaces(self) -> AgentPlaces:
         from atm.wiring.crew import build_workplaces
 

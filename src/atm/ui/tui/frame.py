@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import localtime, strftime
 
+from atm.domain.crew.costs import total_cost
 from atm.ui.faces.deeds import spelled
 from atm.ui.faces.view_names import (
     AGENT,
@@ -186,11 +187,10 @@ def _meaning(cell: str) -> str:
 def _cost(seen: TeamSeen) -> str:
     """What is known is counted; that something is not known is said."""
     agents = [one.agent for one in seen.members if one.agent is not None]
-    known = [one.cost for one in agents if one.cost is not None]
     if not agents:
         return ""
-    unknown = " + unknown" if len(known) < len(agents) else ""
-    return f"${sum(known):.2f}{unknown}" if known else "cost unknown"
+    found = total_cost((one.runtime, one.cost) for one in agents)
+    return found.text if found.amount is not None else f"cost {found.text}"
 
 
 def _freshness(model: Model) -> Line:

@@ -74,11 +74,9 @@ def _broken(word: str, columns: int) -> list[str]:
 
 def last_lines(output: str, most: int) -> list[str]:
     """The end of an output, without its colours, and harmless. Of what a program writes over itself, the last state."""
-    import re
+    from atm.domain.crew.output import as_seen
 
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r\n", "\n")
-    lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return [said for line in lines if (said := one_line(line).strip())][-most:]
+    return [said for line in as_seen(output).split("\n") if (said := one_line(line).strip())][-most:]
 
 
 def fold(line: str, columns: int) -> list[str]:

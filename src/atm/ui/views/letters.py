@@ -41,6 +41,12 @@ def in_one_line(text: str) -> str:
     return one_line(text if said is None else " ".join(said))
 
 
+def in_words(text: str) -> str:
+    """A message for people: what a program says in sentences, and what a member wrote as it is."""
+    said = sentence(text)
+    return text if said is None else "\n".join(said)
+
+
 class _Words(dict[str, str]):
     """The fields of a message, in whatever spelling; what is missing is nothing."""
 

@@ -11,7 +11,7 @@ from atm.domain.merges.shown_state import CONFLICT, shown_state
 from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.runs.report_text import seconds_in_words
+from atm.formats.runs.report_text import seconds_in_words, spent_in_words
 from atm.ui.views.board.failures import failure_lines, way_back
 from atm.ui.views.fitting import cut
 from atm.ui.views.looks import look
@@ -333,9 +333,9 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
             lines.append(f"  {word}: {', '.join(f'#{one_line(str(id))}' for id in found)}")
     overhead = facts.get("overhead")
     restarts = sum(int(str(row.get("restarts") or 0)) for row in _dicts(facts.get("agents")))
-    spent = f"tokens {_known(facts.get('tokens'))}, cost {_known(facts.get('cost'))}"
+    tokens, cost = spent_in_words(facts)
     idle = overhead.get("seconds") if isinstance(overhead, dict) else "?"
-    lines.append(f"  restarts {restarts}; {spent}; coordination {idle} s")
+    lines.append(f"  restarts {restarts}; tokens {tokens}, cost {cost}; coordination {idle} s")
     into, merged, left = facts.get("into"), _dicts(facts.get("merged")), _dicts(facts.get("conflicts"))
     branches = [str(row["branch"]) for row in _dicts(facts.get("branches")) if row.get("branch")]
     if isinstance(into, dict):
@@ -352,10 +352,6 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
 
 def _dicts(value: Plain) -> list[dict[str, Plain]]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _known(value: Plain) -> str:
-    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def pad(text: str, width: int) -> str:

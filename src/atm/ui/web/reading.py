@@ -21,6 +21,7 @@ from atm.services.mail.bookkeeping import all_told
 from atm.services.snapshot.replay import TeamPast, activity
 from atm.services.snapshot.threads import threads_in
 from atm.ui.faces.commands import run_atm
+from atm.ui.views.letters import in_one_line
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, attention
 from atm.ui.views.team.seen import Eyes
 from atm.ui.web.whole import whole_of
@@ -178,6 +179,7 @@ def _sent(one: MailSent) -> dict[str, Plain]:
         "sender": one.sender,
         "at": one.at,
         "text": one.text,
+        "words": in_one_line(one.text)[:MOST_WORDS],
         "summary": one.summary,
         "journeys": {
             name: {state: {"at": event.at, "evidence": event.evidence} for state, event in journey.items()}
@@ -186,6 +188,9 @@ def _sent(one: MailSent) -> dict[str, Plain]:
         "stands": {state: one.stand(state) for state in JOURNEY},
     }
 
+
+MOST_WORDS = 200
+"""Characters of a message in a list."""
 
 OWN: dict[str, Callable[[PageReader, str, str], Plain]] = {
     "activity": PageReader._activity,

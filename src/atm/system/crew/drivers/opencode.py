@@ -268,6 +268,8 @@ class OpenCodeDriver:
         tokens = sum(count_in(used, key) for key in ("input", "output", "reasoning"))
         tokens += sum(count_in(used, "cache", key) for key in ("read", "write"))
         cost = number_in(session, "cost")
+        if tokens and not cost:
+            cost = None  # OpenCode counts 0 for a model whose price it does not know
         self._ear.tell(USAGE, tokens=tokens if used else None, cost=cost, context_percent=None, counts=SESSION)
 
     def _hear_error(self, facts: Record) -> None:

@@ -12,6 +12,7 @@ from atm.services.team.registry import find_team
 from atm.ui.cli.mail.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail.view import message_json
 from atm.ui.views.fitting import glimpse
+from atm.ui.views.letters import in_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _print_line(session: Session, team: str, agent: str, message: Message) -> No
     if session.as_json:
         session.print_json({"team": team, "agent": agent, **message_json(message)})
     elif idle_sender(message) is None:
-        text = glimpse(message.summary or message.text)
+        text = glimpse(message.summary or in_one_line(message.text))
         session.print(
             f"{one_line(message.timestamp)}  {one_line(message.sender)} → {one_line(f'{agent}@{team}')}  {text}"
         )

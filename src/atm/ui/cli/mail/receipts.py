@@ -9,6 +9,7 @@ from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when
 from atm.ui.views.fitting import glimpse
+from atm.ui.views.letters import in_one_line
 from atm.ui.views.style import BOLD, DIM, GREEN, YELLOW
 
 TYPE_CHECKING = False
@@ -105,7 +106,8 @@ def _lines(session: Session, one: Trace) -> list[str]:
     if one.message is not None:
         lines.append(
             style(
-                f"  from {one_line(one.message.sender)}: {glimpse(one.message.summary or one.message.text)}",
+                f"  from {one_line(one.message.sender)}: "
+                f"{glimpse(one.message.summary or in_one_line(one.message.text))}",
                 DIM,
             )
         )

@@ -82,7 +82,10 @@ def execute(args: Args, session: Session) -> int:
     sent = send(session.room, team, agent, letter)
     watch_for_ack(session, letter)
     report_warnings(session, sent)
-    session.tell(as_json(sent), _words(sent))
+    asks = session.question_before(sent.team, sent.agent)
+    session.tell({**as_json(sent), **({"asks": asks} if asks else {})}, _words(sent))
+    if asks:
+        session.warn(_question_in_words(sent, asks))
     return 0
 
 
@@ -95,6 +98,8 @@ def send_to_everybody(args: Args, session: Session, team: str) -> int:
     watch_for_ack(session, letter)
     for sent in copies:
         report_warnings(session, sent)
+        if asks := session.question_before(sent.team, sent.agent):
+            session.warn(_question_in_words(sent, asks))
     return show_copies(session, message_id, copies)
 
 
@@ -259,6 +264,14 @@ def _words(sent: Posted) -> str:
     merged = f", {sent.merged} row{'s' * (sent.merged > 1)} of another writer kept" if sent.merged else ""
     number = "not in the ledger" if sent.seq is None else f"seq {sent.seq}"
     return f"sent to {where}  {sent.message_id[:8]}  {number}{merged}"
+
+
+def _question_in_words(sent: Posted, asks: str) -> str:
+    from atm.domain.untrusted_text import one_line
+    from atm.ui.views.team.attention import answer_command
+
+    answer = answer_command(sent.agent, sent.team)
+    return f"{one_line(sent.agent)} reads it later: its program asks a person {one_line(asks)}; {answer}"
 
 
 def _show_plan(session: Session, sent: Posted) -> int:

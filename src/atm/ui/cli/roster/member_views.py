@@ -11,6 +11,8 @@ from atm.ui.cli.arguments import Args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.team.team import Member, Team
     from atm.ui.cli.session import Session
@@ -46,7 +48,26 @@ def progress_lines(session: Session, team: Team) -> list[str]:
     return lines
 
 
-def member_json(session: Session, team: Team, member: Member) -> dict[str, object]:
+def member_json(session: Session, team: Team, member: Member, asks: str = "") -> dict[str, object]:
     """The same fields as in the snapshot, as far as the roster and the agent's record know them."""
     facts = member_facts(session.room, team, member).fields()
-    return {**facts, **progress_fields(agent_record(session, team, member))}
+    return {**facts, **progress_fields(agent_record(session, team, member)), "asks": asks or None}
+
+
+def questions_of(session: Session, team: Team) -> dict[str, str]:
+    """What the programs of members ask a person, by member. Only agents that atm started can be looked at."""
+    from atm.wiring.crew import build_agent_records, question_of
+
+    records = build_agent_records(session.layout)
+    found = {name: question_of(records.read(team.name, name)) for name in team.names}
+    return {name: asks for name, asks in found.items() if asks}
+
+
+def question_lines(team: Team, questions: Mapping[str, str]) -> list[str]:
+    """One line for each agent that waits for a person, with the command that shows its window."""
+    from atm.ui.views.team.attention import answer_command
+
+    return [
+        f"{one_line(name)} waits for you: its program asks {one_line(asks)}; {answer_command(name, team.name)}"
+        for name, asks in questions.items()
+    ]

@@ -6,7 +6,7 @@ from atm.domain.untrusted_text import shell_words
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
-from atm.ui.cli.roster.member_views import member_json, progress_lines, team_meant
+from atm.ui.cli.roster.member_views import member_json, progress_lines, question_lines, questions_of, team_meant
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.tables import table
 
@@ -29,26 +29,30 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     team = team_meant(args, session)
-    room, runs = session.room, last_runs_of(session, team)
+    runs, questions = last_runs_of(session, team), questions_of(session, team)
+    room = session.room
     if session.as_json:
         session.print_json(
             {
                 "action": "members",
                 "team": team.name,
-                "members": [member_json(session, team, m) for m in team.members],
+                "members": [member_json(session, team, m, questions.get(m.name, "")) for m in team.members],
                 "runs": runs,
             }
         )
         return 0
     show_last_run(session, runs)
     rows = [
-        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", *state_words(activity(room, team, m))]
+        [
+            *(m.name, m.agent_type or "-", m.model or "-", m.backend or "-"),
+            *state_words(activity(room, team, m), asks=m.name in questions),
+        ]
         for m in team.members
     ]
     if not rows:
         session.print(f"Team {team.name} has no members: atm teams add-member {shell_words(team.name)} NAME")
         return 0
     session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows, drop=(2, 3, 1))))
-    for line in progress_lines(session, team):
+    for line in [*progress_lines(session, team), *question_lines(team, questions)]:
         session.print(line)
     return 0

@@ -77,6 +77,8 @@ def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
     found = [f"{sent.agent} appears offline"] if sent.offline else []
     if letter.ack_minutes is not None and not caller.has_daemon:
         found.append("no daemon runs, so nobody notices if the acknowledgement does not come")
+    if asks := caller.question_before(sent.team, sent.agent):
+        found.append(f"{sent.agent} reads it later: its program asks a person {asks}, in its own window")
     return [*found, *sent.warnings]
 
 

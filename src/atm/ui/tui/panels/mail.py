@@ -9,7 +9,7 @@ from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, wrapped
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.views.fitting import cut
-from atm.ui.views.letters import in_one_line
+from atm.ui.views.letters import in_one_line, in_words
 from atm.ui.views.team.signs import PROVEN
 from atm.ui.views.team.spans import clock, since, span
 
@@ -56,7 +56,7 @@ def _words(one: MailThread) -> str:
 
 
 def _row(one: MailThread, now: float, columns: int) -> Line:
-    title = one.last.summary or in_one_line(one.last.text.partition("\n")[0])
+    title = one.last.summary or in_one_line(one.last.text).partition("\n")[0]
     who = padded(text(", ".join(one.people))[0], max(10, min(24, columns // 4)))
     right: Line = [
         (dots(one.last), PROVEN if dots(one.last).endswith("✓") else PLAIN),
@@ -84,11 +84,10 @@ def thread(model: Model) -> Body:
 
 def message_lines(one: MailSent, *, with_rail: bool, most: int = 200, columns: int = 100) -> list[ListRow]:
     """Who wrote to whom, the text, and how far it has come with the evidence of the last stop."""
-    to = ", ".join(sorted(one.journeys)) or "nobody"
+    to, said = ", ".join(sorted(one.journeys)) or "nobody", in_words(one.text)
     head = ListRow(partial(_message_head, one, to))
     rows = [
-        ListRow(partial(_text_line, one.text, at))
-        for at in range(min(most, len(wrapped(one.text, columns - 2, most=most))))
+        ListRow(partial(_text_line, said, at)) for at in range(min(most, len(wrapped(said, columns - 2, most=most))))
     ]
     if not with_rail:
         return [head, *rows, GAP]

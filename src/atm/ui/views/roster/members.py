@@ -26,10 +26,11 @@ def symbol(state: str) -> str:
     return SYMBOLS.get(state, "?")
 
 
-def state_words(facts: Activity) -> tuple[str, str]:
-    """State and liveness, each with its age and, in one word, its source."""
+def state_words(facts: Activity, *, asks: bool = False) -> tuple[str, str]:
+    """State and liveness, each with its age and, in one word, its source. `asks`: its program asks a person."""
     known = facts.liveness
     source = "roster file" if facts.state_source.startswith("config.json") else "heartbeat"
-    state = facts.state if facts.state_age is None else f"{facts.state} ({source}, {ago(facts.state_age)})"
+    word = "waits for you" if asks else facts.state
+    state = word if facts.state_age is None else f"{word} ({source}, {ago(facts.state_age)})"
     seen = known.source.removeprefix("heartbeat (").removesuffix(")")
     return state, known.value if known.age is None else f"{known.value} ({seen}, {ago(known.age)})"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from atm.domain.merges.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
 from atm.domain.plain import counted
+from atm.domain.untrusted_text import shell_word, shell_words
 from atm.ui.views.team.last_run import WORDS, about_run, needs_person, next_words
 from atm.ui.views.team.signs import vendor
 from atm.ui.views.team.spans import left, on_task, since, span
@@ -78,6 +79,7 @@ def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
         found = _open_merge(seen, id)
         text = found.reason if found is not None else "cannot be merged"
         yield _row(seen, NEEDS, "merge", ("merge", id), _owner(seen, id), id, text, "")
+    yield from _at_windows(seen)
     for person in seen.members:
         if person.is_human and person.mail.unread:
             text = f"{person.mail.unread} unread for {person.name}"
@@ -91,6 +93,29 @@ def _last_run(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             age = since(one.since, now)
             row = _row(seen, NEEDS, WORDS[one.state], ("run", one.run), "", "", about_run(one), span(age), age)
             yield replace(row, next=next_words(one))
+
+
+def _at_windows(seen: TeamSeen) -> Iterator[AttentionRow]:
+    """Programs that ask a person where only a person can answer."""
+    for one in seen.members:
+        if one.question:
+            task = (one.agent.task if one.agent is not None else "") or ""
+            text = f"asks {one.question}: {answer_command(one.name, seen.team)}"
+            yield _row(seen, NEEDS, "question", ("member", one.name), one.name, task, text, _age(one))
+        elif _asks_at_its_terminal(one, seen):
+            text = "asks for a permission, at its own terminal"
+            yield _row(seen, NEEDS, "question", ("member", one.name), one.name, "", text, _age(one))
+
+
+def _asks_at_its_terminal(one: MemberSeen, seen: TeamSeen) -> bool:
+    """Its hook says that it waits for a person, and no request that could be answered from here is known."""
+    is_asking_here = any(asked.requester.casefold() == one.name.casefold() for asked in seen.approvals)
+    return one.state == "waiting" and one.liveness == "online" and not one.is_human and not is_asking_here
+
+
+def answer_command(member: str, team: str) -> str:
+    """What a person types to answer at the window of an agent."""
+    return f"atm attach --team {shell_word(team)} {shell_words(member)}"
 
 
 def _asked(seen: TeamSeen, one: AskedSeen, now: float) -> AttentionRow:
@@ -153,6 +178,8 @@ def _member(one: MemberSeen, seen: TeamSeen, now: float) -> AttentionRow:
     """What a member does, as far as anybody knows."""
     started = one.agent.state if one.agent is not None else ""
     task = (one.agent.task if one.agent is not None else None) or (one.tasks[0] if one.tasks else "")
+    if one.state == "waiting" and one.liveness == "online":
+        return _row(seen, WORKING, "waiting", ("member", one.name), one.name, task, "waits for an answer", _age(one))
     is_busy = (started or one.state) in BUSY or (bool(one.tasks) and one.liveness == "online" and one.state != "idle")
     if one.liveness in GONE or started in ("stopped", "done"):
         word, text = ("stopped" if started == "stopped" else "offline"), _rests(one, "not there; mail waits for it")

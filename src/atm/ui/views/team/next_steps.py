@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from atm.domain.names import as_new_name
 from atm.domain.untrusted_text import one_line, shell_word, shell_words
 from atm.ui.views.style import width_of
-from atm.ui.views.team.attention import GONE
+from atm.ui.views.team.attention import GONE, answer_command
 from atm.ui.views.team.last_run import WORDS, needs_person
 
 TYPE_CHECKING = False
@@ -92,6 +92,9 @@ def next_steps(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[NextSte
 
 def _waiting(seen: TeamSeen, me: str) -> list[NextStep]:
     found = [NextStep(run.resume, f"the {WORDS[run.state]}") for run in seen.runs if needs_person(run) and run.resume]
+    for member in [one for one in seen.members if one.question][:1]:
+        what = f"{one_line(member.name)} asks {one_line(member.question)}"
+        found.append(NextStep(answer_command(member.name, seen.team), what))
     for asked in seen.approvals[:1]:
         found.append(NextStep(f"atm approvals show {shell_words(asked.id[:8])}", f"{one_line(asked.requester)} asks"))
     for one in seen.asked[:1]:

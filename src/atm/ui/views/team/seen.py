@@ -43,6 +43,8 @@ class AgentSeen:
     runtime: str = ""
     backend: str = ""
     state: str = ""
+    asks: str | None = None
+    """What its program asks a person, in its window."""
     error: str | None = None
     pid: int | None = None
     pane: str | None = None
@@ -52,6 +54,7 @@ class AgentSeen:
     run: str | None = None
     tokens: int | None = None
     cost: float | None = None
+    cost_estimate: dict[str, Any] | None = None
     turns: int | None = None
 
 
@@ -83,6 +86,12 @@ class MemberSeen:
     @property
     def is_human(self) -> bool:
         return self.kind == "human"
+
+    @property
+    def question(self) -> str:
+        """What its program asks a person; empty if it asks nothing, or is not there any more."""
+        is_there = self.agent is not None and self.agent.state == "waiting" and self.liveness != "offline"
+        return (self.agent.asks or "") if self.agent is not None and is_there else ""
 
     @property
     def agent_state(self) -> str:
@@ -281,6 +290,7 @@ class TeamSeen:
     unacknowledged: list[LateSeen] = field(default_factory=list)
     merges: MergesSeen | None = None
     spool: SpoolSeen = SpoolSeen()
+    cost_estimate: dict[str, Any] | None = None
     troubles: list[str] = field(default_factory=list)
 
     def task(self, id: str) -> TaskSeen | None:

@@ -44,6 +44,9 @@ export function short(number) {
   return Math.round(number).toLocaleString("en");
 }
 
+/** What an agent, a run or a team costs, in the words of the server: a known part is never shown as the whole. */
+export const cost = (of) => of?.cost_estimate?.text ?? "unknown";
+
 export const money = (amount) => (amount === null || amount === undefined ? "unknown" : `$${amount.toFixed(2)}`);
 
 /** Whole percents that add up to 100: what is lost by cutting goes to those that lost most. */

@@ -2,7 +2,7 @@
 
 import { changed, leave, mayAct, now, tryNow, useTick, world } from "../live.js";
 import { entryOf, NUMBERED, OTHERS, path } from "../route.js";
-import { clock, epoch, many, money, span } from "../spans.js";
+import { clock, cost, epoch, many, span } from "../spans.js";
 import { classes, html, useEffect, useRef, useState } from "../view.js";
 import { Cells, counted, Mark, State } from "./marks.js";
 import { Line, Name, readable, Same, Said } from "./said.js";
@@ -71,14 +71,13 @@ export function Strip({ seen, cells }) {
     <span class="goal cut not-phone">${seen.description && html`<${Line} text=${seen.description} />`}</span>
     <span class="fact cells-box"><${Cells} tasks=${tasks} cells=${cells} /></span>
     ${tasks.length > 0 && html`<span class="fact"><b>${done}</b> of ${tasks.length}<span class="not-phone"> done</span></span>`}
-    ${since !== null && html`<span class="fact time" title=${`since ${clock(since, { today: now() })}`}>${seen.status === "active" ? "running" : `${seen.status} for`} <b>${span(now() - since)}</b></span>`}<${Spend} members=${seen.members ?? []} /></div>`;
+    ${since !== null && html`<span class="fact time" title=${`since ${clock(since, { today: now() })}`}>${seen.status === "active" ? "running" : `${seen.status} for`} <b>${span(now() - since)}</b></span>`}<${Spend} seen=${seen} /></div>`;
 }
 
-function Spend({ members }) {
-  const agents = members.filter((one) => one.kind !== "human" && one.agent), known = agents.filter((one) => typeof one.agent.cost === "number");
-  if (!agents.length) return null;
-  const sum = known.reduce((total, one) => total + one.agent.cost, 0), silent = agents.length - known.length;
-  return html`<span class="fact spend" title=${silent ? `${silent} of ${agents.length} agents do not report cost` : undefined}>${known.length ? html`<b>${money(sum)}</b>${silent ? " + unknown" : ""}` : "cost unknown"}</span>`;
+function Spend({ seen }) {
+  const of = seen.cost_estimate;
+  if (!of) return null;
+  return html`<span class="fact spend" title=${of.kind === "unknown" ? "at least one agent does not report its cost" : undefined}>${of.amount === null ? "cost " : ""}<b>${cost(seen)}</b></span>`;
 }
 
 export function Tabbar({ route, team }) {

@@ -3,7 +3,7 @@
 import { useOffers, useRead, world } from "../live.js";
 import { path } from "../route.js";
 import { syncShape, vendorName, vendorOf } from "../signs.js";
-import { clock, money, short, span } from "../spans.js";
+import { clock, cost, short, span } from "../spans.js";
 import { html, useEffect, useRef, useState } from "../view.js";
 import { AskBox, Deeds } from "../parts/deeds.js";
 import { Diff, isUnseen, Unseen } from "../parts/diff.js";
@@ -122,7 +122,7 @@ function Letters({ name }) {
 function Session({ member }) {
   const agent = member.agent;
   if (!agent) return html`<section class="panel pad"><h2>Session</h2><p class="dim">atm did not start it, so it knows no process of it.</p></section>`;
-  return html`<section class="panel"><header><h2>Session</h2></header><div class="pad"><dl class="kv"><dt>state</dt><dd><${Line} text=${agent.state || "unknown"} /></dd>${agent.error && html`<dt>error</dt><dd><${Said} text=${agent.error} most=${400} /></dd>`}<dt>branch</dt><dd>${agent.branch ? html`<${Path} text=${agent.branch} />` : "none"}</dd><dt>folder</dt><dd>${agent.worktree ? html`<${Path} text=${agent.worktree} />` : "none of its own"}</dd>
-    <dt>tokens</dt><dd>${short(agent.tokens)}</dd><dt>cost</dt><dd>${money(agent.cost)}</dd><dt>turns</dt><dd>${agent.turns ?? "unknown"}</dd>${agent.pane && html`<dt>window</dt><dd><code>atm attach <${Name} text=${member.name} /></code></dd>`}</dl></div></section>`;
+  return html`<section class="panel"><header><h2>Session</h2></header><div class="pad"><dl class="kv"><dt>state</dt><dd><${Line} text=${agent.state || "unknown"} /></dd>${agent.state === "waiting" && agent.asks && html`<dt>asks</dt><dd><${Said} text=${agent.asks} most=${200} /> <code>atm attach <${Name} text=${member.name} /></code></dd>`}${agent.error && html`<dt>error</dt><dd><${Said} text=${agent.error} most=${400} /></dd>`}<dt>branch</dt><dd>${agent.branch ? html`<${Path} text=${agent.branch} />` : "none"}</dd><dt>folder</dt><dd>${agent.worktree ? html`<${Path} text=${agent.worktree} />` : "none of its own"}</dd>
+    <dt>tokens</dt><dd>${short(agent.tokens)}</dd><dt>cost</dt><dd>${cost(agent)}</dd><dt>turns</dt><dd>${agent.turns ?? "unknown"}</dd>${agent.pane && html`<dt>window</dt><dd><code>atm attach <${Name} text=${member.name} /></code></dd>`}</dl></div></section>`;
 }
 

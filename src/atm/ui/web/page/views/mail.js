@@ -53,8 +53,8 @@ function Inbox({ name, found, team, isRead }) {
 
 const Row = memo(({ thread, team, unread, isOpen }) => {
   const last = thread.messages.at(-1);
-  return html`<a data-row class=${unread ? "new" : undefined} href=${path(team, "mail", thread.key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><span class="cut"><${Line} text=${listOf(thread.people)} /></span>${unread > 0 && html`<span class="st st-you sm"><${Mark} g="you" />${unread} unread</span>`}<${Age} at=${last.at} /></span><span class="cut mid"><${Line} text=${last.summary || programSaid(last.text)?.type || last.text} /></span>
-    <span class="l3"><span class="cut"><${Name} text=${last.sender} />: <${Line} text=${last.text} most=${120} /></span><${Mini} message=${last} /></span></a>`;
+  return html`<a data-row class=${unread ? "new" : undefined} href=${path(team, "mail", thread.key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><span class="cut"><${Line} text=${listOf(thread.people)} /></span>${unread > 0 && html`<span class="st st-you sm"><${Mark} g="you" />${unread} unread</span>`}<${Age} at=${last.at} /></span><span class="cut mid"><${Line} text=${last.summary || last.words || last.text} /></span>
+    <span class="l3"><span class="cut"><${Name} text=${last.sender} />: <${Line} text=${last.words ?? last.text} most=${120} /></span><${Mini} message=${last} /></span></a>`;
 });
 
 const MOST_MESSAGES = 30;

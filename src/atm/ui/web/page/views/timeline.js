@@ -2,7 +2,7 @@
 
 import { useRead, world } from "../live.js";
 import { path } from "../route.js";
-import { clock, epoch, money, short, span } from "../spans.js";
+import { clock, cost, epoch, money, short, span } from "../spans.js";
 import { html, useState } from "../view.js";
 import { Chart, Lines } from "../parts/charts.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
@@ -35,7 +35,7 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 function Over({ of }) {
   const known = (values) => (values ?? []).some((value) => value !== null), charts = [
     ["Mail and tasks", [["messages", of.mail, short, short(sum(of.mail))], ["task events", of.tasks, short, short(sum(of.tasks))], ["approval events", of.approvals, short, short(sum(of.approvals))]]],
-    ["Tokens", [["tokens", of.tokens, short, short(sum(of.tokens))]]], ["Cost", [["cost", of.cost, money, money(sum(of.cost))]]], ["Talk, of all that happened", [["mail and approvals", of.coordination, percent, typeof of.talk === "number" ? `${percent(of.talk)} of all` : ""]]],
+    ["Tokens", [["tokens", of.tokens, short, short(sum(of.tokens))]]], ["Cost", [["cost", of.cost, money, cost(of)]]], ["Talk, of all that happened", [["mail and approvals", of.coordination, percent, typeof of.talk === "number" ? `${percent(of.talk)} of all` : ""]]],
   ];
   return html`<div class="two even">${charts.map(([title, series]) => html`<section key=${title} class="panel"><header><h2>${title}</h2><span class="push age">each ${span(of.step)}, since ${clock(of.from, { seconds: false, today: world.whole?.now })}</span></header><div class="pad">${series.some(([, values]) => known(values)) ? html`<${Lines} series=${series.filter(([, values]) => values?.length)} /><${Chart} from=${of.from} step=${of.step} series=${series.filter(([, values]) => values?.length)} label=${`${title} over time`} />` : html`<p class="dim">unknown: no agent reports it</p>`}</div></section>`)}</div>`;
 }

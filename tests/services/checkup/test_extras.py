@@ -1,0 +1,39 @@
+"""What was left out when atm was installed: doctor names each, and how to get it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from atm.services.checkup.surroundings import EXTRAS_IN_WORDS, examine_extras
+from atm.wiring.checkup import EXTRAS, find_extras
+
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
+
+
+class NoVendors:
+    """No agent program is here, so nothing of ours is entered anywhere."""
+
+    def can_serve(self) -> bool:
+        return True
+
+
+def told(extras: dict[str, bool]) -> list[object]:
+    files: Any = NoVendors()
+    return [*examine_extras(files, "", extras, lambda extra: f"get {extra}")]
+
+
+def test_every_extra_of_the_package_is_known_to_doctor():
+    declared = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    assert set(EXTRAS) == set(declared) == set(EXTRAS_IN_WORDS) == set(find_extras())
+
+
+def test_what_is_not_installed_is_said_with_the_command_that_brings_it():
+    first, *rest = told({"tui": False, "web": True})
+    assert first == "tui no, web yes"
+    assert rest == ["tui (the live screen, `atm top`): get tui"]
+
+
+def test_where_everything_is_installed_nothing_is_advised():
+    assert told({"tui": True, "web": True}) == ["tui yes, web yes"]
