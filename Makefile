@@ -28,18 +28,11 @@ help:
 	@echo "make lock    pin the development tools anew"
 	@echo "make clean   remove the virtual environment and caches"
 
-# pip compiles all that it installs, with one core: half of the time of setting up, for much that nobody runs here. What
-# cannot be compiled (templates, code for other versions) need not be.
-SELDOM_RUN = /(mypy|mypyc|pip|setuptools|pkg_resources|lexers|styles|formatters)/
+# Shows each step and how long it takes: a minute of silence looks like a hang.
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "atm needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.12 ..."; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
-		{ echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo "setting up $(VENV) ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m compileall -qq -j $(CORES) -x '$(SELDOM_RUN)' $(VENV)/lib || true
-	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) requirements/set_up.py $(VENV) requirements/dev.txt
 	@touch $@
 
 # The real user of the lock protocol that we test against. Without Node the tests that need it say why they skip.

@@ -25,6 +25,7 @@ from atm.services.roster.members import create_team
 from atm.ui.cli.main import main
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.stdio.early import ASKED_AT_ONCE
+from atm.ui.views.extras import extra_command
 from mcp import Client as Official
 
 ERAS = ("legacy", "2026-07-28")
@@ -416,4 +417,4 @@ def test_without_its_extra_it_says_how_to_get_it_and_starts_no_daemon(layout, mo
     assert main(["mcp", *how]) == 1
     said = capsys.readouterr().err
     assert "the MCP server is not installed" in said
-    assert "pip install 'agent-team-manager[mcp]'" in said
+    assert extra_command("mcp") in said

@@ -56,6 +56,7 @@ VARIABLE = (
     (r"\b(now|a moment ago|\d+ minutes? ago|\d+[smhd] ago)\b", "<age>"),
     (r"/[\w./-]*/\.(claude|config|local|atm\.toml)\b", "<home>/.\\1"),
     (r"/\S*/bin/python\S*", "<python>"),
+    (r"'/\S*\[(\w+)\]'", r"'<clone>[\1]'"),
     (r"/(tmp|home)/\w+(?=/)", "<home>"),
     (r"\b[\d.]+ GB free, room for [\d,]+ files", "<room>"),
     (r"\b\d+ min (left|for)\b", r"<n> min \1"),

@@ -11,9 +11,11 @@ import pytest
 from tests.otlp_collector import Collector, plain
 
 from atm.domain.events import TeamEvent
+from atm.domain.setup.installation import extra_command
 from atm.teamd.daemon import Daemon
 from atm.teamd.telemetry import Telemetry, endpoint_from
 from atm.wiring.daemon import read_daemon_log
+from atm.wiring.setup import read_installation
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 GRPC = {ENDPOINT: "https://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
@@ -87,9 +89,9 @@ def without_the_extra(monkeypatch):
 @pytest.mark.usefixtures("without_the_extra")
 def test_without_the_extra_it_says_once_how_to_get_it():
     telemetry = Telemetry({})
-    assert "pip install 'agent-team-manager[otel]'" in telemetry.use("http://127.0.0.1:9")
+    assert extra_command(read_installation(), "otel") in telemetry.use("http://127.0.0.1:9")
     assert telemetry.use("http://127.0.0.1:9") == "", "said already"
-    assert "agent-team-manager[otel]" in telemetry.problem
+    assert "[otel]'" in telemetry.problem
     speak(telemetry)
     assert telemetry.stats() is None
     telemetry.use("")

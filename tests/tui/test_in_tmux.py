@@ -111,4 +111,4 @@ def test_without_the_extra_it_says_the_command_that_brings_it(terminal: Terminal
     terminal.tmux("new-session", "-d", "-x", "160", "-c", str(crew.folder), "sleep", "60")
     terminal.tmux("set-option", "-g", "remain-on-exit", "on")
     terminal.tmux("respawn-pane", "-k", "env", *facts, sys.executable, "-m", "atm", "top")
-    terminal.sees("agent-team-manager[tui]")
+    terminal.sees("[tui]'")

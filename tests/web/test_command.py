@@ -162,7 +162,7 @@ def test_without_its_libraries_the_command_names_the_one_that_brings_them(monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "starlette" else real(name))
     with pytest.raises(UsageError, match="starlette") as refused:
         execute(parse(COMMAND, []), Session(house.atm.environment))
-    assert "agent-team-manager[web]" in refused.value.remedy
+    assert "[web]'" in refused.value.remedy
     assert house.running is None
 
 

@@ -205,6 +205,22 @@ class GitTrouble(DiskError):
     code = "git-trouble"
 
 
+class CommitGone(GitTrouble):
+    """A commit of finished work was removed by git, after its branch and every copy of it were deleted."""
+
+    def __init__(self, commit: str, repository: str) -> None:
+        super().__init__(
+            f"commit {commit[:12] or '(none)'} is not in {repository} any more: no branch had it, and git removed it",
+            "fetch it from a clone that has it, or leave its task out: atm merge skip ID --reason TEXT",
+            repository,
+        )
+        self.commit = commit
+        self.repository = repository
+
+    def __reduce__(self) -> tuple[type[CommitGone], tuple[str, str]]:
+        return CommitGone, (self.commit, self.repository)
+
+
 class DamagedBackup(DiskError):
     """A file of the backup is missing, changed, or named so that it could lead out of its folder."""
 

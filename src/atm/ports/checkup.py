@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
+
+    from atm.domain.setup.installation import Installation
 else:
     Protocol = object
 
@@ -114,6 +116,9 @@ class DaemonSeen:
 
 class FilesAround(Protocol):
     """The files around the mail."""
+
+    def installation(self) -> Installation:
+        """How this atm was installed, for findings that advise a newer one or another part of it."""
 
     def locks(self, team: str) -> list[FoundLock]: ...
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from atm.domain.redaction import redact
+from atm.domain.setup.installation import extra_command
 from atm.wiring.daemon import build_exporter
+from atm.wiring.setup import read_installation
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
@@ -69,7 +71,7 @@ class Telemetry:
         except ImportError as error:
             self.problem = (
                 f"telemetry needs OpenTelemetry's SDK ({error}); "
-                "install it with: pip install 'agent-team-manager[otel]', then restart the daemon"
+                f"install it with: {extra_command(read_installation(), 'otel')}; then `atm daemon restart`"
             )
         except Exception as error:  # noqa: BLE001 - whatever the SDK does not like about its variables
             self.problem = redact(f"telemetry cannot begin: {type(error).__name__}: {error}")

@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.checkup import DaemonSeen, FilesAround
 
-EXTRAS = {
-    "tui": ("textual",),
-    "web": ("starlette", "uvicorn"),
-    "mcp": ("mcp",),
-    "watch": ("watchfiles",),
-    "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
-}
-"""What can be installed with atm, and the modules that say whether it was. A test compares it with pyproject.toml."""
-
 DAEMON_SECONDS = 2.0
 """Longer than commands wait that can do without: here it is the question."""
 
@@ -60,13 +51,8 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def find_extras() -> dict[str, bool]:
-    return {extra: all(map(_is_here, modules)) for extra, modules in EXTRAS.items()}
+    """Every part that atm can be installed with, and whether it is."""
+    from atm.domain.setup.installation import EXTRAS
+    from atm.system.setup.installation import has_extra
 
-
-def _is_here(module: str) -> bool:
-    import importlib.util
-
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False  # the package around it is not here
+    return {extra: has_extra(extra) for extra in EXTRAS}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.domain.setup.context import SystemContext
+    from atm.domain.setup.installation import Installation
     from atm.formats.files.layout import Layout
     from atm.ports.setup import VendorFiles
 
@@ -41,6 +42,20 @@ def build_context(layout: Layout, settings: Settings, environment: Mapping[str, 
         repo=find_repo(folder),
         default_team=settings.text("core.default_team"),
     )
+
+
+def read_installation() -> Installation:
+    """How this atm was installed, for the hints that name a command of its installer."""
+    from atm.system.setup.installation import read_installation as read
+
+    return read()
+
+
+def has_extra(extra: str) -> bool:
+    """Is this part of atm installed?"""
+    from atm.system.setup.installation import has_extra as has
+
+    return has(extra)
 
 
 def name_of_person() -> str:

@@ -548,3 +548,39 @@ def test_whoever_started_it_leaves_it_neither_a_locked_file_nor_an_open_pipe(cre
     eventually(lambda: find_running(layout) is not None, SECONDS)
     with open(f"{layout.daemon}/lock", "rb+") as file:
         assert not disk.try_lock(file.fileno())
+
+
+def test_stopping_waits_for_one_that_is_just_starting(crew, layout, tmp_path):
+    """Held back where it imports: it has no seat yet, and no file says that it runs."""
+    gate, come = tmp_path / "gate", tmp_path / "come"
+    gate.mkdir()
+    os.mkfifo(gate / "open")
+    (gate / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if sys.argv[-2:] == ['daemon', 'run'] or sys.orig_argv[-2:] == ['daemon', 'run']:\n"
+        f"    open({str(come)!r}, 'w').close()\n"
+        f"    open({str(gate / 'open')!r}).read()\n"
+    )
+    held = {"PYTHONPATH": str(gate), "ATM_DAEMON_AUTOSTART": "1"}
+    starter = crew.start("daemon", "start", env=held)
+    end = time.monotonic() + SECONDS
+    while not come.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert find_running(layout) is None
+    stopper = crew.start("daemon", "stop", "--json")
+    with pytest.raises(subprocess.TimeoutExpired):
+        stopper.wait(1)
+    with open(gate / "open", "w"):
+        pass  # it goes on
+    out, err = stopper.communicate(timeout=SECONDS)
+    assert json.loads(out)["outcome"] == "stopped", err
+    assert processes_of(crew.home) == []
+    starter.communicate(timeout=SECONDS)
+
+
+def test_a_note_of_a_start_that_was_killed_keeps_nobody_waiting(crew, layout):
+    Path(layout.daemon).mkdir(parents=True)
+    for text in ("", "0", "-1", "x", "1" * 30, str(2**22 + 1)):
+        (Path(layout.daemon) / "starting").write_text(text)
+        assert crew("daemon", "stop", "--json", code=3).json["outcome"] == "not running"

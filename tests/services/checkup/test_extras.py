@@ -6,8 +6,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from atm.domain.setup.installation import EXTRAS
 from atm.services.checkup.surroundings import EXTRAS_IN_WORDS, examine_extras
-from atm.wiring.checkup import EXTRAS, find_extras
+from atm.wiring.checkup import find_extras
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 

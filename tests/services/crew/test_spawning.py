@@ -113,13 +113,13 @@ def test_nobody_is_started_beside_itself_and_a_later_life_has_a_higher_number(cr
     first = spawn(crew, wish())
     with pytest.raises(MemberInUse):
         spawn(crew, wish())
-    kill(crew, "crew", "ann")
+    kill(crew, "crew", "ann", "zoe")
     assert spawn(crew, wish()).generation == first.generation + 1
 
 
 def test_a_host_of_a_former_life_has_no_say(crew):
     first = spawn(crew, wish())
-    kill(crew, "crew", "ann")
+    kill(crew, "crew", "ann", "zoe")
     spawn(crew, wish())
     with pytest.raises(Fenced):
         change(crew, "crew", "ann", first.generation, state="idle")
@@ -272,7 +272,7 @@ def test_a_worktree_that_was_made_a_moment_before_it_could_be_noted_goes_too(cre
     repository = crew.worktrees.repository("/src")
     crew.worktrees.make(repository, "crew", "7", "ann")
     crew.worktrees.make(repository, "crew", "7", "not-ann")
-    kill(crew, "crew", record.member)
+    kill(crew, "crew", record.member, "zoe")
     assert [one.path.rpartition("/")[2] for one in crew.worktrees.left("crew")] == ["7-not-ann"]
 
 
@@ -391,7 +391,7 @@ def test_a_forged_record_ends_no_process_of_others(crew, claim, verb):
     if verb.startswith("stop"):
         stop(crew, [] if verb == "stop all" else ["crew"], "zoe")
     elif verb == "kill":
-        kill(crew, "crew", "ann")
+        kill(crew, "crew", "ann", "zoe")
     elif verb == "down":
         down(crew, "crew", "zoe", ["ann"])
     else:
@@ -406,7 +406,7 @@ def test_a_record_with_the_mark_of_another_agent_does_not_end_that_one(crew):
     bob = spawn(crew, wish("bob"))
     with crew.records.turn("crew", "ann") as turn:
         turn.write(type(turn.record)(**{**_fields(turn.record), "mark": bob.mark, "pid": bob.pid, "began": bob.began}))
-    kill(crew, "crew", "ann")
+    kill(crew, "crew", "ann", "zoe")
     assert crew.processes.began(bob.pid) == bob.began
     assert [one.mark for one in crew.processes.running() if one.mark] == [bob.mark]
 
@@ -428,7 +428,7 @@ def test_an_agent_that_stops_its_own_team_is_asked_and_not_killed_under_the_comm
 def test_a_command_inside_of_an_agent_that_kills_it_says_that_it_cannot(crew):
     record = spawn(crew, wish())
     crew.pid = crew.processes.make(parent=record.pid, mark=record.mark).pid
-    done = kill(crew, "crew", "ann")
+    done = kill(crew, "crew", "ann", "zoe")
     assert "runs inside of ann" in done.troubles[0]
     assert crew.processes.began(record.pid)
     assert [one.path for one in crew.worktrees.left("crew")] == [record.worktree]

@@ -386,7 +386,11 @@ def test_a_redirect_to_another_host_is_refused(server, other, status):
 
 
 @pytest.mark.parametrize(
-    "place", ["file:///etc/passwd", "ftp://127.0.0.1/", "//evil.example/", "https://127.0.0.1/", ""]
+    "place",
+    [
+        *("file:///etc/passwd", "ftp://127.0.0.1/", "//evil.example/", "https://127.0.0.1/", ""),
+        *("http://[", "http://[::1", "http://127.0.0.1:port/", "http://127.0.0.1:99999/", "//[evil"),
+    ],
 )
 def test_a_redirect_to_another_scheme_or_nowhere_sends_nothing_there(server, place):
     server.answers = [(302, {"Location": place})]

@@ -17,6 +17,12 @@ FINISHING, ACCEPTED, REFUSED = "finishing", "accepted", "refused"
 
 WAITING = "waiting"
 """Shown instead of its state while its program asks a person."""
+KILLED_BY = "killed by "
+
+
+def killed_in_words(by: str, reader: str = "") -> str:
+    """What is said of an agent that `by` ended at once, to a reader of this name."""
+    return f"{KILLED_BY}{'you' if reader and by.casefold() == reader.casefold() else by}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,6 +103,8 @@ class AgentRecord:
     said: str = ""
     """Its last words, if somebody waits for them."""
     error: str = ""
+    ended_by: str = ""
+    """The member or person who ended it at once, with `kill` or `stop`; that is no crash."""
 
     @property
     def is_over(self) -> bool:
@@ -133,6 +141,7 @@ class AgentRecord:
             "state": self.shown_state,
             "asks": self.asks or None,
             "error": self.error or None,
+            "ended_by": self.ended_by or None,
             "generation": self.generation,
             "task": self.task or None,
             "worktree": self.worktree or None,

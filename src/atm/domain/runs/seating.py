@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from atm.domain.plain import counted
 from atm.domain.runs.orders import AgentSeat, agents_for
 from atm.domain.work_errors import BadTask
 
@@ -17,28 +20,65 @@ RUNNER = "runner"
 class AskedTask:
     """What seating has to know of a task."""
 
-    __slots__ = ("has_commands", "place", "runtime")
+    __slots__ = ("has_commands", "place", "runtime", "wave")
 
-    def __init__(self, place: str, runtime: str = "", *, has_commands: bool = False) -> None:
+    def __init__(self, place: str, runtime: str = "", *, has_commands: bool = False, wave: int = 0) -> None:
         self.place = place
         """Its name in messages."""
         self.runtime = runtime
         self.has_commands = has_commands
+        self.wave = wave
+        """Tasks of one wave can be done at the same time."""
+
+
+def ready_at_once(tasks: Sequence[AskedTask]) -> int:
+    """The most tasks of which none waits for another."""
+    return max(Counter(one.wave for one in tasks).values(), default=0)
+
+
+def agents_wanted(tasks: Sequence[AskedTask], runtimes: Sequence[str]) -> int:
+    """`--agents auto`: one for every six tasks and for every runtime, and two where two tasks are ready at once."""
+    return max(agents_for(len(tasks)), min(2, ready_at_once(tasks)), len(runtimes))
+
+
+def why_so_many(
+    tasks: Sequence[AskedTask], seats: Sequence[AgentSeat], runtimes: Sequence[str], agents: int | None
+) -> str:
+    """The number of agents and its reason, for the plan that is shown."""
+    number = counted(len(seats), "agent")
+    if agents is not None:
+        more = len(seats) > agents
+        return f"{number}: --agents {agents}" + (", and one for tasks that none of these can do" if more else "")
+    ready = ready_at_once(tasks)
+    if not tasks:
+        reason = "as no task is known yet" if seats else "there is nothing to do"
+    elif len(seats) > max(2, len(runtimes)) and agents_for(len(tasks)) >= len(seats):
+        reason = f"one for every six of {len(tasks)} tasks"
+    elif len(seats) > 1 and ready > 1:
+        reason = f"{ready} tasks are ready at once"
+    elif len(seats) > 1:
+        reason = "one for each runtime that is named"
+    else:
+        reason = "1 task is ready at a time"
+    return f"{number}: {reason}; --agents changes it"
 
 
 def seats_for(tasks: Sequence[AskedTask], runtimes: Sequence[str], agents: int | None) -> list[AgentSeat]:
     """
     `a1`, `a2` … of the runtimes in turn; and one more for each runtime that only a task names.
 
-    None for `agents`: one for every six tasks.
+    None for `agents`: as many as `agents_wanted` says; of a runtime that only tasks name, two where two are ready.
     """
     minds = [name for name in runtimes if name != SCRIPT]
-    count = agents or max(agents_for(len(tasks)), len(runtimes))
+    count = agents or agents_wanted(tasks, runtimes)
     named = [runtimes[number % len(runtimes)] for number in range(count)] if runtimes else []
     missing = [one.runtime for one in tasks if one.runtime and one.runtime not in named]
     if any(one.has_commands and not one.runtime for one in tasks) and not minds and SCRIPT not in named:
         missing.append(SCRIPT)
-    wanted = [*named, *dict.fromkeys(missing)]
+    wanted = list(named)
+    for name in dict.fromkeys(missing):
+        ready = ready_at_once([one for one in tasks if one.runtime == name])
+        wanted += [name] * (1 if agents else max(1, min(2, ready)))
     seats = [
         AgentSeat(name=f"a{number}", runtime=name, is_script=name == SCRIPT) for number, name in enumerate(wanted, 1)
     ]

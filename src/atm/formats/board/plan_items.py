@@ -54,7 +54,9 @@ def decode_yaml(text: str) -> object:
     try:
         import yaml  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise NotAPlan("reading YAML needs PyYAML: `pip install pyyaml`, or write the plan as Markdown") from None
+        raise NotAPlan(
+            "reading YAML needs PyYAML, which atm brings: install atm again, or write the plan as Markdown"
+        ) from None
     try:
         _refuse_what_explodes(yaml.parse(text, Loader=yaml.SafeLoader))
         value: object = yaml.safe_load(text)

@@ -312,14 +312,41 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+MOST_SEQ = 2**53 - 1
+"""The largest number of a line: readers in other languages keep it exactly. A larger one was not written by us."""
+
+_SEQ = b'{"seq": '
+"""How each line of ours begins."""
+
+
 def last_seq(tail: bytes) -> int | None:
     """The number of the last readable line in the end of a file, or None if none can be read there."""
     for line in reversed(tail.split(b"\n")):
-        if line.strip():
-            try:
-                seq = decode_object(to_text(line)).get("seq")
-            except NotJson:
-                continue
-            if isinstance(seq, int):
-                return seq
+        seq = _seq_in(line)
+        if seq is not None:
+            return seq
     return None
+
+
+def highest_seq(lines: bytes) -> int:
+    """The highest number in these lines, torn ones too; 0 if there is none."""
+    found = 0
+    for line in lines.split(b"\n"):
+        number, comma, _ = line[len(_SEQ) : len(_SEQ) + 20].partition(b",")
+        if comma and line.startswith(_SEQ) and number.isdigit():
+            seq: int | None = int(number)
+        else:
+            seq = _seq_in(line)
+        if seq is not None and found < seq <= MOST_SEQ:
+            found = seq
+    return found
+
+
+def _seq_in(line: bytes) -> int | None:
+    if not line.strip():
+        return None
+    try:
+        seq = decode_object(to_text(line)).get("seq")
+    except NotJson:
+        return None
+    return seq if type(seq) is int and seq <= MOST_SEQ else None

@@ -8,7 +8,7 @@ that cannot be read is skipped and counted: a torn last line after a crash is no
 from __future__ import annotations
 
 from atm.domain.mail.messages import Message
-from atm.formats.files.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
+from atm.formats.files.json_record import MOST_SEQ, NotJson, decode_object, encode, quote, to_bytes, to_text
 from atm.formats.mail.inbox import decode_row
 
 TYPE_CHECKING = False
@@ -93,7 +93,7 @@ def decode_line(line: bytes) -> Entry | None:
     except NotJson:
         return None
     seq, ids = record.get("seq"), record.get("ids") or [record.get("id")]
-    if not isinstance(seq, int) or not isinstance(ids, list):
+    if not isinstance(seq, int) or seq > MOST_SEQ or not isinstance(ids, list):
         return None
     named = [id for id in ids if isinstance(id, str)]
     fields = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence", "intent")}

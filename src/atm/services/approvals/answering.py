@@ -7,6 +7,7 @@ from atm.domain.approvals.requests import APPROVED, CANCELLED, WAITING, GivenAns
 from atm.domain.errors import AtmError, NotAllowed, RequestError
 from atm.domain.names import same_name
 from atm.domain.team.team import is_human
+from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import ApprovalClosed, NoSuchApproval
 from atm.services.approvals.approvalroom import close_expired, fresh, note
 from atm.services.approvals.telling import tell_answered
@@ -29,9 +30,9 @@ def find_approval(room: Approvalroom, teams: Sequence[str], id: str) -> Approval
     exact = [one for one in found if one.id == id]
     if len(exact or found) > 1:
         ids = ", ".join(one.id for one in found[:5])
-        raise NoSuchApproval(f"{id} is the beginning of several: {ids}", "give more of it")
+        raise NoSuchApproval(f"{one_line(id)} is the beginning of several: {ids}", "give more of it")
     if not found:
-        raise NoSuchApproval(f"there is no request {id}", "see `atm approvals list --all`")
+        raise NoSuchApproval(f"there is no request {one_line(id)}", "see `atm approvals list --all`")
     return (exact or found)[0]
 
 

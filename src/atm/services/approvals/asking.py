@@ -24,6 +24,7 @@ from atm.domain.approvals.requests import (
 )
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
+from atm.domain.team.team import check_open
 from atm.formats.approvals.records import cut, digest_of
 from atm.services.approvals.approvalroom import close_expired, fresh, note
 
@@ -57,6 +58,7 @@ def ask(
     The request about this call: one that is good for it, waits, or was denied a moment ago; else a new one, which the
     lead or the people are told of. A call that a rule decides is noted as decided.
     """
+    check_open(team)
     digest = digest_of(requester, understood.call)
     verdict = for_a_person(verdict)
     if verdict.asks:

@@ -14,6 +14,7 @@ from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name, same_name
 from atm.domain.plain import counted
+from atm.domain.setup.installation import upgrade_command
 from atm.domain.setup.vendor_versions import strange_in_team
 from atm.domain.team.team import HUMAN, claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words
@@ -42,8 +43,6 @@ STALE_AFTER = 30.0
 LARGE_INBOX = 1_000_000
 """Bytes. At about this size Claude Code's interface was seen to stall."""
 
-UPGRADE = "pip install --upgrade agent-team-manager"
-
 
 def examine(boardroom: FullBoardroom, around: FilesAround, more: Sequence[tuple[str, Look]] = ()) -> list[Check]:
     """Look at everything. Changes nothing, but for a file that is made and removed to see whether one can be."""
@@ -58,7 +57,7 @@ def examine(boardroom: FullBoardroom, around: FilesAround, more: Sequence[tuple[
         ("homes", lambda: examine_homes(around)),
         *more,
         ("spool", lambda: _spool(room)),
-        ("formats", lambda: _drift(room)),
+        ("formats", lambda: _drift(room, around)),
         ("processes", lambda: _dead_processes(room, around)),
         ("deletions", lambda: _deletions(room)),
         ("teams", lambda: _teams(room)),
@@ -196,11 +195,18 @@ def _roster(room: Teamroom, around: FilesAround, team: Team) -> Iterator[Finding
     fields = around.unknown_team_fields(team.name)
     if fields:
         what = f"{path} has fields we do not know: {', '.join(fields)} (kept as they are)"
-        yield Finding("format-drift", NOTE, what, UPGRADE, path)
+        yield Finding("format-drift", NOTE, what, upgrade_command(around.installation()), path)
     strange = strange_in_team(around.team_folder(team.name)) if is_claudes_team(team.name) else []
     if strange:
         what = f"Claude Code keeps things we do not know in team {team.name!r}: {', '.join(strange[:10])} (left alone)"
-        yield Finding("format-drift", NOTE, what, UPGRADE, path, subject=f"the folder of {team.name}")
+        yield Finding(
+            "format-drift",
+            NOTE,
+            what,
+            upgrade_command(around.installation()),
+            path,
+            subject=f"the folder of {team.name}",
+        )
     for name in around.unsafe_names(team.name):
         what = f"{name!r} in {team.name!r} is a name that could lead out of its folder, so it gets no mail"
         yield Finding("unsafe-name", WARNING, what, f"${{EDITOR:-vi}} {shell_word(path)}", path)
@@ -307,11 +313,12 @@ def _spool(room: Teamroom) -> Iterator[Finding | str]:
     yield "nothing waits"
 
 
-def _drift(room: Teamroom) -> Iterator[Finding | str]:
+def _drift(room: Teamroom, around: FilesAround) -> Iterator[Finding | str]:
     seen = room.drift.seen()
     if seen:
         names = ", ".join(sorted({f"{entry.get('kind')}.{entry.get('field')}" for entry in seen})[:8])
-        yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
+        what = f"fields that we do not know were met and kept: {names}"
+        yield Finding("format-drift", NOTE, what, upgrade_command(around.installation()))
     yield "no field that we do not know"
 
 

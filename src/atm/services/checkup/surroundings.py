@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from atm.domain.setup.hooks import INSTALLED, KNOWN, SERVER, USER, WITHOUT_SERVER
+from atm.domain.setup.installation import upgrade_command
 from atm.domain.setup.vendor_versions import SEEN, is_unseen
 from atm.domain.untrusted_text import shell_word
 from atm.services.checkup.findings import NOTE, PROBLEM, WARNING, Finding
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.domain.errors import AtmError
+    from atm.domain.setup.installation import Installation
     from atm.ports.checkup import DaemonSeen
     from atm.ports.setup import VendorFiles
     from atm.services.roster.teamroom import Teamroom
@@ -95,7 +97,7 @@ def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
     yield f"{', '.join(said)}{hint}" if said else "no agent CLI is here"
 
 
-def examine_versions(files: VendorFiles, project: str) -> Iterator[Finding | str]:
+def examine_versions(files: VendorFiles, project: str, installation: Installation) -> Iterator[Finding | str]:
     """Of agent CLIs: those that the lab has not run may have other hooks, screens and files."""
     said = []
     for vendor in detect(files, project):
@@ -104,8 +106,8 @@ def examine_versions(files: VendorFiles, project: str) -> Iterator[Finding | str
             what = (
                 f"{title} {version} is installed; atm was tried with {', '.join(SEEN[vendor])}: what it changed since"
             )
-            command = "pip install --upgrade agent-team-manager"
-            yield Finding("unseen-version", NOTE, f"{what}, nobody has looked at", command, subject=vendor)
+            what, command = f"{what} is not known", upgrade_command(installation)
+            yield Finding("unseen-version", NOTE, what, command, subject=vendor)
         said.append(f"{title} {version or 'unknown'}")
     yield ", ".join(said) if said else "no agent CLI is here"
 

@@ -4,7 +4,7 @@ Ending agents: asked first, and only silence is killed; or at once, for everythi
 
 from __future__ import annotations
 
-from atm.domain.crew.agents import FINISHING, REFUSED
+from atm.domain.crew.agents import FINISHING, REFUSED, killed_in_words
 from atm.domain.crew.marks import read_mark
 from atm.domain.errors import AtmError
 from atm.domain.mail.message_types import LONGEST_VALUE, NO, YES, in_words, shutdown_id
@@ -200,13 +200,27 @@ def _stop_team(crew: Crewroom, team: str, by: str) -> None:
         return  # its agents are ended, which is what was asked for
 
 
-def kill(crew: Crewroom, team: str, member: str) -> AgentEnd:
+def kill(crew: Crewroom, team: str, member: str, by: str) -> AgentEnd:
     """One agent, at once. It may be gone already, and its folder too."""
-    record = agent_named(crew, team, member)
-    cleared = clear_away(crew, record, error="it was killed")
+    record = _note_who_ends(crew, agent_named(crew, team, member), by)
+    cleared = clear_away(crew, record)
     ended = AgentEnd(record.team, record.member, record.pid, KILLED if cleared.how == "killed" else GONE)
     ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
     return ended
+
+
+def _note_who_ends(crew: Crewroom, record: AgentRecord, by: str) -> AgentRecord:
+    """
+    Before anything is ended: a run, or its own host, may see the end first, and must not call it a crash.
+
+    An agent that is over already keeps its own end.
+    """
+    if record.is_over:
+        return record
+    try:
+        return change(crew, record.team, record.member, record.generation, ended_by=by, error=killed_in_words(by))
+    except (AtmError, OSError):
+        return record  # a full disk keeps no process alive
 
 
 class Untouched:
@@ -266,6 +280,9 @@ def stop(
     def is_meant(mark: AgentMark) -> bool:
         return not teams or mark.team in teams
 
+    for record in _records_of(crew, teams):
+        if is_running(crew, record):
+            _note_who_ends(crew, record, by)
     first = end_processes(crew, is_meant)
     _await_starts(crew, _records_of(crew, teams))
     meanwhile()
@@ -303,7 +320,7 @@ def _end_one(
     ended = AgentEnd(*who, pid, KILLED if pids else GONE)
     done.ended.append(ended)
     if not done.left:
-        cleared = clear_away(crew, record, error="the team was stopped")
+        cleared = clear_away(crew, record, error="" if record.ended_by else "the team was stopped")
         ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from atm.domain.crew.agents import killed_in_words
 from atm.domain.crew.marks import family, read_mark, with_ancestors
 from atm.domain.crew.refs import QUEUE, names_in
 from atm.domain.crew.states import ERROR, STOPPED
@@ -195,6 +196,8 @@ def _note_end(crew: Crewroom, record: AgentRecord, state: str, error: str, *, ke
     with crew.records.turn(record.team, record.member) as turn:
         if turn.record is None or turn.record.generation != record.generation:
             return
+        if turn.record.ended_by:  # a person's word about its end counts more than what others made of it
+            state, error = STOPPED, killed_in_words(turn.record.ended_by)
         ended = replace(turn.record, state=state, asks="", since=crew.clock.now(), error=error or turn.record.error)
         if not keep:
             ended = replace(

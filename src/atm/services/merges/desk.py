@@ -54,7 +54,8 @@ class MergeDesk:
         try:
             self.keep(item, reason[:200])
         except AtmError as error:
-            item.reason += f"; it could not be saved: {error}"
+            if str(error) not in item.reason:
+                item.reason += f"; it could not be saved: {error}"
         self.write()
         tell_lead(self.room, self.queue, item)
 

@@ -75,7 +75,7 @@ class Merging:
                     self.desk.keep(item, item.reason[:200])
             except AtmError as error:
                 if item.is_moving:
-                    self.desk.flag(item, FAILED, f"its work is not to be had: {error}")
+                    self.desk.flag(item, FAILED, str(error))
         self.desk.write()
 
     def work(self) -> None:

@@ -6,7 +6,7 @@ from atm.domain.errors import RequestError, UnreadableFile
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
 from atm.domain.merges.ordering import try_again, unmerged_for_another_target
 from atm.domain.untrusted_text import shell_words
-from atm.domain.work_errors import NoSuchMerge, NotTrusted
+from atm.domain.work_errors import CommitGone, NoSuchMerge, NotTrusted
 from atm.services.merges.desk import MergeDesk
 from atm.services.merges.merging import Merging
 from atm.services.merges.queueing import BoardReader, check_is_here, find_item, open_queue
@@ -99,7 +99,10 @@ class Hand:
         """It stays on its branch, and is kept beside it; what builds on it does not wait any more."""
         with self._merging.ready():
             item = self._item()
-            self._desk.keep(item, f"left out of the merge: {reason}"[:200])
+            try:
+                self._desk.keep(item, f"left out of the merge: {reason}"[:200])
+            except CommitGone:
+                item.salvage = ""  # there is nothing left to keep, and the person must be able to say so
             clear_place(self._desk, item.task)  # somebody may have begun to resolve it
             item.status, item.reason, item.skipped, item.needs_human = FAILED, reason, True, False
             self._desk.write()

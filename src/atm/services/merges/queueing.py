@@ -7,8 +7,9 @@ from atm.domain.crew.refs import result_branch
 from atm.domain.errors import AtmError, RequestError
 from atm.domain.merges.items import REBASE, STRATEGIES, MergeQueue
 from atm.domain.merges.ordering import FinishedWork, refresh
+from atm.domain.merges.targets import check_target
 from atm.domain.untrusted_text import shell_words
-from atm.domain.work_errors import NoSuchMerge
+from atm.domain.work_errors import CommitGone, NoSuchMerge
 from atm.formats.files.times import from_iso
 
 TYPE_CHECKING = False
@@ -130,7 +131,7 @@ def look(room: Mergeroom, team: str, folder: str) -> MergeQueue:
 
 def open_target(room: Mergeroom, repository: Repository, branch: str, base: str) -> None:
     """Before a run begins: the target is there. The branch that is checked out may be it only if it is clean."""
-    head = room.git.open_target(repository, branch, base)
+    head = room.git.open_target(repository, check_target(branch), base)
     room.git.land(repository, branch, head, head)
 
 
@@ -150,6 +151,8 @@ def check_is_here(room: Mergeroom, queue: MergeQueue) -> None:
     BoardReader(room, queue.team).refresh(queue)
     repository = repository_of(room, queue)
     if queue.items and not any(room.git.head(repository, one.branch) for one in queue.items):
+        if repository.head and any(room.git.contains(repository, repository.branch, one.base) for one in queue.items):
+            raise CommitGone(queue.items[0].head, repository.root or repository.common)
         raise RequestError(
             f"no branch of team {queue.team!r} is in {repository.root or repository.common}",
             "go to the repository of its work",

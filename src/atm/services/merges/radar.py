@@ -9,6 +9,7 @@ from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import AtmError
 from atm.domain.merges.radar import TARGET, Collision, WorkNow, common_places, meeting, places_in, warning
 from atm.domain.untrusted_text import one_line
+from atm.domain.work_errors import CommitGone
 from atm.services.crew.reaping import worktree_of
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -105,7 +106,11 @@ class Radar:
         for task, record in records.items():
             if not target or record.base == target or not self._known[task][1].files:
                 continue
-            behind = self._behind.get(partial(git.changed, repository, record.base, target), record.base, target)
+            try:
+                behind = self._behind.get(partial(git.changed, repository, record.base, target), record.base, target)
+            except CommitGone:  # the user rewrote the branch and git removed where this work began
+                self.unseen.append(record.member)
+                continue
             theirs = WorkNow(task=TARGET, files=behind)
             for _, work, paths in meeting([theirs, self._known[task][1]]):
                 collision = Collision(tasks=[task, TARGET], agents=[work.agent, ""], files=paths)

@@ -81,6 +81,20 @@ def delete_team(room: Teamroom, team: str, *, force: bool = False) -> Ended:
     return Ended(name, True, room.backups.kept(name)[-1].path)
 
 
+def take_back_team(room: Teamroom, team: str) -> bool:
+    """
+    Delete a team that a command made a moment ago and could not use. False if it stays: others use it already.
+
+    Its tasks came from the same command, so they keep nothing.
+    """
+    found = find_team(room, team)
+    if found.completed or [*_unread(room, found), *_waiting(room, found)]:
+        return False
+    if any(name != found.lead and _is_online(room, found, name) for name in found.names):
+        return False  # the lead's heartbeat is of the command itself
+    return delete_team(room, found.name, force=True).done
+
+
 def _gone(room: Teamroom, team: str) -> Ended:
     kept = room.backups.kept(team)
     if kept:

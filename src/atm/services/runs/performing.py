@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import about, is_command
 from atm.domain.board.tasks import PENDING
-from atm.domain.crew.agents import AgentRecord
+from atm.domain.crew.agents import AgentRecord, killed_in_words
 from atm.domain.crew.refs import parts_of_salvage
 from atm.domain.crew.states import ERROR, STOPPED
 from atm.domain.crew.task_brief import TaskBrief, brief_in_words
@@ -278,6 +278,8 @@ class Performing:
         record = crew.records.read(team, agent.name)
         if record is None:
             return []
+        if record.ended_by:  # that a person ended it is no failure of its work
+            why, is_blamed = killed_in_words(record.ended_by), False
         held = self._held(record)
         cut_off = held is not None or (not agent.is_over and self._went_back(agent.task))
         lost = agent.has_lost_host and not is_ended

@@ -14,12 +14,14 @@ from atm.system.checkup.home_files import HomeFiles
 from atm.system.files.locking import break_lock
 from atm.system.files.processes import process_is_alive
 from atm.system.files.whole_files import read_whole
+from atm.system.setup.installation import read_installation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.plain import Plain
+    from atm.domain.setup.installation import Installation
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
@@ -32,6 +34,9 @@ class FilesOnDisk(HomeFiles):
         super().__init__(disk, layout, environment)
         self._clock = clock
         self._host = host
+
+    def installation(self) -> Installation:
+        return read_installation()
 
     def locks(self, team: str) -> list[FoundLock]:
         folders = (self._layout.team(team), self._layout.inboxes(team), self._layout.tasks(team))

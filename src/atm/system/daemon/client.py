@@ -34,10 +34,13 @@ LOOK_EVERY = 0.02
 
 _LEAVE = """\
 import os, sys
+note = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
 pid = os.fork()
 if pid:
+    os.write(note, b"%d" % pid)
     os.write(1, b"%d" % pid)
     os._exit(0)
+os.close(note)
 os.setsid()
 os.dup2(2, 1)
 os.execv(sys.argv[1], sys.argv[1:])
@@ -172,7 +175,7 @@ def _spawn(layout: Layout, environment: Mapping[str, str]) -> int:
     try:
         # Not a fork of this process, which may have threads.
         middle = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _LEAVE, sys.executable, "-m", "atm", "daemon", "run"],
+            [sys.executable, "-I", "-S", "-c", _LEAVE, _starting(layout), sys.executable, "-m", "atm", "daemon", "run"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=fd,
@@ -183,6 +186,33 @@ def _spawn(layout: Layout, environment: Mapping[str, str]) -> int:
     finally:
         os.close(fd)
     return int(middle.stdout or b"0")
+
+
+def _starting(layout: Layout) -> str:
+    """Names the process that was started last, from before it has a seat."""
+    return f"{layout.daemon}/starting"
+
+
+def _is_starting(layout: Layout) -> bool:
+    """Does a daemon hold the seat unannounced, or is one on its way there? Also true of one that just leaves."""
+    if not is_free(layout):
+        return True
+    try:
+        age = time.time() - os.stat(_starting(layout)).st_mtime
+        with open(_starting(layout), "rb") as file:
+            pid = int(file.read(20) or b"0")
+    except (OSError, ValueError):
+        return False
+    # The number may be another process's by now, so it counts only for as long as a start may take.
+    return pid > 0 and 0 <= age < READY_SECONDS and not _has_ended(pid)
+
+
+def _find_started(layout: Layout) -> RunningDaemon | None:
+    """The daemon of this home; one that is just starting is waited for."""
+    end = time.monotonic() + READY_SECONDS
+    while (running := find_running(layout)) is None and _is_starting(layout) and time.monotonic() < end:
+        time.sleep(LOOK_EVERY)
+    return running or find_running(layout)
 
 
 def _wait_until_ready(layout: Layout, pid: int, seconds: float) -> str:
@@ -218,8 +248,12 @@ def _last_words(layout: Layout) -> str:
 
 
 def stop(layout: Layout, seconds: float) -> str:
-    """End it: `stopped`, `not running`, or `killed` if it did not leave in time. Raises DaemonTrouble."""
-    running = find_running(layout)
+    """
+    End it, one that is just starting too: `stopped`, `not running`, or `killed` if it did not leave in time.
+
+    Raises DaemonTrouble.
+    """
+    running = _find_started(layout)
     if running is None:
         return "not running"
     try:

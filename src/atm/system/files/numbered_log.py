@@ -3,11 +3,16 @@ Append-only files of numbered lines, one writer at a time.
 
 A torn last line, left by a crash, is closed with a newline before the next line is written, so that it costs
 that line alone.
+
+A number is never used again, whatever the last line says: a small file beside the log (`mailbox.log.seq`) holds the
+highest number, and the size of the log when it was given. The next number is above it and above all that was appended
+since. Where the log is another file or is shorter, or nothing is known of it, the whole log is read once.
 """
 
 from __future__ import annotations
 
-from atm.formats.files.json_record import last_seq
+from atm.domain.errors import UnreadableFile
+from atm.formats.files.json_record import MOST_SEQ, highest_seq, last_seq
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
+    from atm.formats.files.file_stamp import FileStamp
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
@@ -26,6 +32,13 @@ if TYPE_CHECKING:
 
 
 TAIL = 4096
+WINDOW = 1 << 20
+"""How much is read at once where the whole log has to be."""
+
+MARK_SUFFIX = ".seq"
+
+_WIDTH = 16
+"""Digits of each number in the file beside the log. Its length never changes, so that it is replaced by one write."""
 
 
 class NumberedLog:
@@ -45,18 +58,29 @@ class NumberedLog:
     def _append(self, path: str, lines: Sequence[Numbered]) -> list[int]:
         fd = self._open(path)
         try:
-            size = self._disk.look_open(fd).size
-            first = self._last(fd, size) + 1
-            data = b"".join(line.numbered(first + i) for i, line in enumerate(lines))
-            if size and self._disk.read_at(fd, size - 1, 1) != b"\n":
-                data = b"\n" + data
-            self._disk.write(fd, data)
-            self._disk.sync(fd)
+            stamp = self._disk.look_open(fd)
+            size, mark = stamp.size, self._open_mark(path)
+            try:
+                first = self._highest(fd, stamp, mark) + 1
+                if first + len(lines) > MOST_SEQ:
+                    raise UnreadableFile(f"{path} leaves no numbers for new lines", "see `atm doctor`", path)
+                self._write(fd, size, first, lines)
+                self._note(mark, fd, first + len(lines) - 1)
+            finally:
+                if mark is not None:
+                    self._disk.close(mark)
         finally:
             self._disk.close(fd)
         if not size:
             self._disk.sync_folder(path.rpartition("/")[0])
         return [first + i for i in range(len(lines))]
+
+    def _write(self, fd: int, size: int, first: int, lines: Sequence[Numbered]) -> None:
+        data = b"".join(line.numbered(first + i) for i, line in enumerate(lines))
+        if size and self._disk.read_at(fd, size - 1, 1) != b"\n":
+            data = b"\n" + data
+        self._disk.write(fd, data)
+        self._disk.sync(fd)
 
     def _open(self, path: str) -> int:
         try:
@@ -67,18 +91,52 @@ class NumberedLog:
                 self._disk.make_folders(path.rpartition("/")[0], private=True)
             return self._disk.open_append(path)
 
-    def _last(self, fd: int, size: int) -> int:
-        """The last number used, from the end of the file; further back if the last line is long."""
-        window = TAIL
-        while size:
-            start = max(0, size - window)
-            tail = self._disk.read_at(fd, start, size - start)
-            if start:
-                tail = tail.partition(b"\n")[2]  # the first line of the window is probably cut
-            found = last_seq(tail)
-            if found is not None:
-                return found
-            if not start:
-                return 0
-            window *= 8
-        return 0
+    # The highest number.
+
+    def _open_mark(self, path: str) -> int | None:
+        """The file beside the log. None if it cannot be had: then the log is read instead."""
+        try:
+            return self._disk.lock(f"{path}{MARK_SUFFIX}")
+        except OSError:
+            return None
+
+    def _highest(self, fd: int, stamp: FileStamp, mark: int | None) -> int:
+        """The highest number ever given: by the mark, by all that was appended since, and by the last line."""
+        seq, size, inode = self._noted(mark)
+        is_known = seq >= 0 and inode == stamp.ino % 10**_WIDTH and size <= stamp.size
+        since = self._highest_from(fd, size if is_known else 0, stamp.size)
+        start = max(0, stamp.size - TAIL)
+        tail = self._disk.read_at(fd, start, stamp.size - start) if stamp.size else b""
+        return max(seq, since, last_seq(tail.partition(b"\n")[2] if start else tail) or 0, 0)
+
+    def _highest_from(self, fd: int, start: int, end: int) -> int:
+        highest, rest = 0, b""
+        while start < end:
+            data = self._disk.read_at(fd, start, min(WINDOW, end - start))
+            if not data:
+                break
+            start += len(data)
+            whole, _, rest = (rest + data).rpartition(b"\n")
+            highest = max(highest, highest_seq(whole))
+        return max(highest, highest_seq(rest))
+
+    def _noted(self, mark: int | None) -> tuple[int, int, int]:
+        """Highest number, size and inode of the log; a number of -1 if nothing is known, or it is torn."""
+        if mark is None:
+            return -1, 0, 0
+        words = self._disk.read_at(mark, 0, 4 * _WIDTH).split(b"\n")[0].split(b" ")
+        if len(words) != 3 or not all(len(word) == _WIDTH and word.isdigit() for word in words):
+            return -1, 0, 0
+        seq, size, inode = map(int, words)
+        return (seq, size, inode) if seq <= MOST_SEQ else (-1, 0, 0)
+
+    def _note(self, mark: int | None, fd: int, seq: int) -> None:
+        """Not synced: after a crash an older mark is as good, and a torn one is known by its form."""
+        if mark is None:
+            return
+        try:
+            now = self._disk.look_open(fd)
+            words = (f"{number:0{_WIDTH}d}" for number in (seq, now.size, now.ino % 10**_WIDTH))
+            self._disk.replace_body(mark, f"{' '.join(words)}\n".encode())
+        except OSError:
+            return  # the lines are written; the next writer reads what the mark does not know

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.work_errors import GitTrouble
+from atm.domain.work_errors import CommitGone, GitTrouble
 from atm.system.git.running import LONG, Git, names_in, refusal, text_of
 from atm.system.git.salvage import commit_tree
 
@@ -24,7 +24,7 @@ def join(git: Git, commits: Sequence[str], message: str) -> tuple[str, list[str]
     known = [git.commit_of(commit) for commit in dict.fromkeys(commits)]
     if not known or not all(known):
         missing = next((name for name, found in zip(dict.fromkeys(commits), known, strict=True) if not found), "")
-        raise GitTrouble(f"there is no commit {missing or '(none)'} in {git.git_dir}", "see `git log --all`")
+        raise CommitGone(missing, git.git_dir)
     tips = _independent(git, known)
     made = tips[0]
     for other in tips[1:]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from atm.domain.errors import RequestError
 from atm.domain.untrusted_text import shell_word
-from atm.domain.work_errors import GitTrouble
+from atm.domain.work_errors import CommitGone, GitTrouble
 from atm.system.git.checkouts import branches, where_checked_out
 from atm.system.git.commits import CommitAuthor, idents
 from atm.system.git.joining import join, merge_trees
@@ -43,7 +43,7 @@ class OwnCommit:
 def tree_of(git: Git, commit: str) -> str:
     found = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
     if not found:
-        raise GitTrouble(f"there is no commit {commit or '(none)'} in {git.git_dir}", "see `git log --all`")
+        raise CommitGone(commit, git.git_dir)
     return found
 
 
@@ -107,9 +107,16 @@ def make(git: Git, tree: str, parents: Sequence[str], message: str, author: Comm
 
 def open_target(git: Git, branch: str, base: str) -> str:
     ref = f"refs/heads/{branch}"
-    is_option = branch.startswith("-") or branch == "HEAD"  # `git branch` makes no such ones either
-    if is_option or git.run("check-ref-format", ref).code != 0:
+    # With --branch git also refuses what it would read as another name, as `git branch` does.
+    is_option = branch.startswith("-") or branch == "HEAD"
+    if (
+        is_option
+        or git.run("check-ref-format", ref).code != 0
+        or git.run("check-ref-format", "--branch", branch).code != 0
+    ):
         raise RequestError(f"{branch!r} is no name for a branch", "choose another with --into")
+    if git.commit_of(f"refs/tags/{branch}"):
+        raise RequestError(f"{branch!r} is a tag, and git would mean the tag by it", "choose another with --into")
     if not git.commit_of(ref) and not move(git, branch, base, ""):
         other = next(
             (one for one in branches(git) if f"{branch}/".startswith(f"{one}/") or one.startswith(f"{branch}/")), ""
@@ -172,11 +179,20 @@ def land(git: Git, branch: str, commit: str, former: str) -> bool:
 
 
 def changed_paths(git: Git, base: str, head: str) -> list[str]:
+    need_commits(git, base, head)
     words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
     return names_in(git.need(*words, seconds=LONG))
 
 
+def need_commits(git: Git, *commits: str) -> None:
+    """Raises CommitGone for the first that is not there: git's own words name neither the cause nor a way out."""
+    for commit in commits:
+        if not git.commit_of(commit):
+            raise CommitGone(commit, git.git_dir)
+
+
 def patch(git: Git, base: str, head: str, paths: Sequence[str], context: int) -> str:
+    need_commits(git, base, head)
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", f"-U{context}")
     return git.need(
         "diff-tree", "-r", "-p", *words, base, head, "--", *(f":(literal){one}" for one in paths), seconds=LONG

@@ -88,7 +88,7 @@ class Doctor:
         from atm.wiring.crew import build_crewroom
         from atm.wiring.files import build_repositories
         from atm.wiring.sessions import build_sessionroom, find_caller
-        from atm.wiring.setup import build_vendor_files
+        from atm.wiring.setup import build_vendor_files, read_installation
 
         layout, environment, settings = self._session.layout, self._session.environment, self._settings
         vendors = build_vendor_files(layout, environment, settings)
@@ -109,7 +109,7 @@ class Doctor:
             ),
             ("sessions", lambda: examine_sessions(build_sessionroom(layout, settings, crew, caller, environment))),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
-            ("versions", lambda: around.examine_versions(vendors, settings.root)),
+            ("versions", lambda: around.examine_versions(vendors, settings.root, read_installation())),
             ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras(), extra_command)),
         ]
 

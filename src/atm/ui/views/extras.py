@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.errors import AtmError
 
-DISTRIBUTION = "agent-team-manager"
+
+def extra_command(*extras: str) -> str:
+    """The command that installs these extras beside this atm."""
+    from atm.domain.setup import installation
+    from atm.wiring.setup import read_installation
+
+    return installation.extra_command(read_installation(), *extras)
 
 
-def extra_command(extra: str, prefix: str = sys.prefix, executable: str = sys.executable) -> str:
-    """For pipx, uv and pip."""
-    wanted, path = f"'{DISTRIBUTION}[{extra}]'", prefix.replace("\\", "/")
-    if "/pipx/venvs/" in path:
-        return f"pipx install --force {wanted}"
-    if "/uv/tools/" in path:
-        return f"uv tool install --force {wanted}"
-    from atm.domain.untrusted_text import shell_words
+def screen_command() -> str:
+    """The command that installs the screen; empty where it is installed."""
+    from importlib.util import find_spec
 
-    return f"{shell_words(executable)} -m pip install {wanted}"
+    return "" if find_spec("textual") is not None else extra_command("tui")
 
 
 class McpMissing(AtmError):
@@ -28,7 +27,7 @@ class McpMissing(AtmError):
 
 
 def check_mcp() -> None:
-    """Asked before anything is started."""
+    """Asked before anything is started; the bridge of an agent asks it too, so it imports little."""
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.tasks import FAILED
 from atm.domain.board.time_limits import standing_in_words
+from atm.domain.crew.agents import KILLED_BY
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
 from atm.domain.merges.items import FAILED as MERGE_FAILED
 from atm.domain.merges.items import MERGING
@@ -120,6 +121,15 @@ def _not_started(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] 
     return f"  ▲ {_who(event)} could not be started{what}: {one_line(event.text('error'))[:200]}", YELLOW
 
 
+def _stopped(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    """Told only where a person or the lead ended it; agents end by themselves all the time."""
+    error = event.text("error")
+    if not error.startswith(KILLED_BY):
+        return None
+    what = f" at {_task(event.text('task'), titles)}" if event.text("task") else ""
+    return f"  ▲ {_who(event)} was {one_line(error)[:100]}{what}", YELLOW
+
+
 def _plain(sign: str, text: str, colour: str) -> Callable[[RunEvent, Mapping[str, str]], tuple[str, str]]:
     def words(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
         facts = {key: one_line(str(value)) for key, value in event.detail.items()}
@@ -162,6 +172,7 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.COMPLETED: _completed,
     kinds.FAILED: _failed,
     kinds.ERROR: _error,
+    kinds.STOPPED: _stopped,
     kinds.UNREACHABLE: _plain("✗", "{task} can never be done: {why}", RED),
     kinds.CANCELLED: _plain("·", "{task} was cancelled", DIM),
     kinds.RETURNED: _returned,

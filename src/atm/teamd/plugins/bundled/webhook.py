@@ -114,7 +114,11 @@ class Webhook:
 def checked_url(given: object) -> str:
     if not isinstance(given, str) or not given:
         raise Unsuitable("plugins.webhook.url is not set", "set it to an http or https address")
-    parts = urlsplit(given)
+    try:
+        parts = urlsplit(given)
+        parts.port  # noqa: B018 - it is read only when asked for, and raises then
+    except ValueError as error:
+        raise Unsuitable(f"{given!r} is no address: {error}", "mend plugins.webhook.url") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or not given.isascii():
         raise Unsuitable(f"{given!r} is not an http or https address", "mend plugins.webhook.url")
     if parts.username or parts.password or any(c.isspace() or not c.isprintable() for c in given):
@@ -185,8 +189,12 @@ async def post(target: Target, id: str, kind: str, body: bytes, timestamp: str) 
             return HttpAnswer(False, True, f"{type(error).__name__}: {error}")
         if status not in (301, 302, 307, 308):
             return judged(status, said)
-        further = urljoin(url, said.get("location", ""))
-        if not _same_host(url, further):
+        try:
+            further = urljoin(url, said.get("location", ""))
+            is_same = _same_host(url, further)
+        except ValueError:  # brackets that are no address, a port that is no number
+            return HttpAnswer(False, False, f"it redirects to an address that cannot be read ({status})")
+        if not is_same:
             return HttpAnswer(False, False, f"it redirects to another host, which is not followed ({status})")
         url = further
     return HttpAnswer(False, False, "it redirects in circles")

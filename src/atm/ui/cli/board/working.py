@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
+from atm.domain.team.team import check_open
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.doing import worker
 from atm.ui.cli.board.view import report, task_meant, team_of
@@ -25,7 +26,7 @@ def _beat(args: Args, session: Session) -> int:
     from atm.services.team.presence import beat, last_beat
     from atm.services.team.standing import record_named
 
-    found = find_team(session.room, team_of(args, session))
+    found = check_open(find_team(session.room, team_of(args, session)))
     team, who = found.name, worker(args, session, found)
     boardroom, lasting = session.boardroom, args.whole("while")
     pid = args.whole("pid") if lasting is None else lasting

@@ -28,6 +28,6 @@ def execute(args: Args, session: Session) -> int:
     check_roster(session.room, team, "end agents")
     name = args.need("agent")
     with Spinner(session, f"ending {name}, and saving its work"):
-        done = kill(crew, team, name)
+        done = kill(crew, team, name, session.named(args))
     session.tell({"action": "kill", **ended_json(done)}, ended_words(done))
     return 1 if done.troubles else 0

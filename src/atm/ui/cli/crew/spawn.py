@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.services.crew.upping import Upped, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.crew.new_team import taken_back_on_failure
 from atm.ui.cli.crew.up import short
 from atm.ui.cli.crew.welcome import Afterwards, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, open_crew, report, team_for, wish_of
@@ -27,15 +28,16 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    crew = open_crew(session)
+    crew, agent = open_crew(session), short(args.need("agent"))
     home = team_for(session, args)
     team = home.team
-    wish = wish_of(args, team, short(args.need("agent")))
-    wish.resume = args.text("resume") or ""
-    check_may_start(session, crew, team)
-    by = session.named(args)
-    with Spinner(session, f"waiting for {wish.member} to start"):
-        done: list[Upped] = up(crew, team, by, [wish])
-    if done[0].error is not None:
-        raise done[0].error
+    with taken_back_on_failure(session, crew, home):
+        wish = wish_of(args, team, agent)
+        wish.resume = args.text("resume") or ""
+        check_may_start(session, crew, team)
+        by = session.named(args)
+        with Spinner(session, f"waiting for {wish.member} to start"):
+            done: list[Upped] = up(crew, team, by, [wish])
+        if done[0].error is not None:
+            raise done[0].error
     return report(session, "spawn", home, done, Afterwards(None, steps_after(session, team, done)[-2:]))

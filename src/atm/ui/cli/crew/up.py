@@ -8,6 +8,7 @@ from atm.domain.errors import UsageError
 from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_short
 from atm.services.crew.upping import again, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.crew.new_team import take_back, taken_back_on_failure
 from atm.ui.cli.crew.welcome import Afterwards, bring_daemon, offer_setup, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, note_leader, open_crew, report, team_for, wish_of
 from atm.ui.cli.waiting import Spinner
@@ -42,19 +43,25 @@ def execute(args: Args, session: Session) -> int:
     if file:
         plan = crew_in(session, file, is_said=args.flag("yes"))
         home = team_for(session, args, plan.team)
-        wishes = [wish_of(args, home.team, one, plan.backend) for one in plan.agents]
+        with taken_back_on_failure(session, crew, home):
+            wishes = [wish_of(args, home.team, one, plan.backend) for one in plan.agents]
     else:
         agents = [short(word) for word in words]  # before a team is made for what nobody can start
         home = team_for(session, args, makes=bool(agents))
-        wishes = [wish_of(args, home.team, one) for one in agents] or again(crew, home.team)
+        with taken_back_on_failure(session, crew, home):
+            wishes = [wish_of(args, home.team, one) for one in agents] or again(crew, home.team)
     if not wishes:
+        take_back(session, crew, home)
         raise _nobody(session)
-    check_may_start(session, crew, home.team)
-    note_leader(session, home.team)
-    without = offer_setup(session, crew, wishes)
-    by = session.named(args)
-    with Spinner(session, f"waiting for {', '.join(one.member for one in wishes)} to start"):
-        done = up(crew, home.team, by, wishes)
+    with taken_back_on_failure(session, crew, home):
+        check_may_start(session, crew, home.team)
+        note_leader(session, home.team)
+        without = offer_setup(session, crew, wishes)
+        by = session.named(args)
+        with Spinner(session, f"waiting for {', '.join(one.member for one in wishes)} to start"):
+            done = up(crew, home.team, by, wishes)
+    if all(one.record is None for one in done):
+        take_back(session, crew, home)
     daemon = bring_daemon(session) if any(one.record is not None for one in done) else None
     return report(session, "up", home, done, Afterwards(daemon, steps_after(session, home.team, done, without)))
 

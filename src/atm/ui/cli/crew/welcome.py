@@ -12,7 +12,8 @@ from atm.services.crew.equipment import look
 from atm.services.team.choosing import choose_team
 from atm.ui.cli.asking import can_ask, said_yes_to
 from atm.ui.cli.waiting import Spinner
-from atm.ui.views.team.next_steps import HOME, SCRIPT, NextStep, greeting, step_lines, up_command
+from atm.ui.views.extras import screen_command
+from atm.ui.views.team.next_steps import HOME, SCRIPT, NextStep, greeting, screen_steps, step_lines, up_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def steps_after(session: Session, team: str, done: Sequence[Upped], without: Seq
         *found,
         NextStep(f"{first.command}{suffix}", first.why),
         NextStep(f"atm status{suffix}", "who is here") if suffix else HOME,
-        NextStep(f"atm top{suffix}", "the live screen"),
+        *screen_steps(screen_command(), "the live screen", suffix),
         NextStep(f"atm peek{suffix} {shell_words(names[0])}", f"what {one_line(names[0])} said last"),
         NextStep(f"atm down{suffix}", "the agents end; what they did stays"),
     ]

@@ -8,6 +8,7 @@ from atm.domain.errors import NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
 from atm.domain.team.choosing import PROCESS
 from atm.domain.team.repositories import OTHER, SAME, name_of_folder
+from atm.domain.team.team import check_open
 from atm.domain.trust import TRUSTED
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import NotTrusted
@@ -159,6 +160,7 @@ def _team_here(session: Session) -> str:
 
 def check_may_start(session: Session, crew: Crewroom, team: str) -> None:
     """People and the lead start agents; after a stop only people do (G8)."""
+    check_open(find_team(session.room, team))
     if crew.records.latch(team) is not None:
         check_person(session.room, f"start team {team} again, which was stopped")
         crew.records.set_latch(team, None)

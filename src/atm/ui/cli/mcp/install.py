@@ -67,7 +67,7 @@ def run(session: Session, args: Args) -> int:
     clients, identity = _clients(args), _identity(args, scope)
     files = build_vendor_files(session.layout, session.environment, session.settings)
     order = SetupOrder((SERVER,), args.flag("remove"), identity)
-    notes = (NO_SERVER,) if not order.remove and not files.can_serve() else ()
+    notes = (_no_server(),) if not order.remove and not files.can_serve() else ()
     doing = Doing("mcp install", scope, order.remove, args.flag("dry_run"), notes)
     if args.flag("check"):
         return show_standing(session, doing, check(files, clients, scope, project, order))
@@ -75,6 +75,12 @@ def run(session: Session, args: Args) -> int:
     if not doing.dry_run:
         changes = apply(files, changes, order)
     return show_changes(session, doing, changes, _next_steps(files, scope, identity))
+
+
+def _no_server() -> str:
+    from atm.ui.views.extras import extra_command
+
+    return f"{NO_SERVER}: {extra_command('mcp')}"
 
 
 def _clients(args: Args) -> list[str]:

@@ -9,6 +9,7 @@ from atm.domain.crew.refs import result_branch
 from atm.domain.merges.items import MERGED
 from atm.domain.merges.radar import owners
 from atm.domain.merges.shown_state import shown_item, shown_merge
+from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.merges.queue_file import item_fields
 from atm.services.merges.people import PATIENT, Hand, work_off
@@ -123,6 +124,11 @@ def execute(args: Args, session: Session) -> int:
     return verbs.get(args.command.name, _queue)(args, session, room, team)
 
 
+def _check_may_merge(session: Session, team: str, what: str) -> None:
+    check_open(find_team(session.room, team))
+    check_roster(session.room, team, what)
+
+
 def _queue(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
     queue = look(room, team, working_folder())
     style, board = Style(session), _board(room, queue)
@@ -167,7 +173,7 @@ def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 
 
 def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
-    check_roster(session.room, team, "merge work")
+    _check_may_merge(session, team, "merge work")
     task = task_meant(args, session, team, "task")
     with Spinner(session, f"merging #{task}"), room.merges.hold(team, PATIENT):
         hand = Hand(room, team, working_folder(), task)
@@ -176,7 +182,7 @@ def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
 
 
 def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
-    check_roster(session.room, team, "leave work out")
+    _check_may_merge(session, team, "leave work out")
     reason = args.need("reason")
     task = task_meant(args, session, team, "task")
     with Spinner(session, f"saving the work of #{task}"), room.merges.hold(team, PATIENT):
@@ -188,12 +194,15 @@ def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
         "target": _target(room, hand.queue),
         "item": _item_json(item, _board(room, hand.queue)),
     }
-    session.tell(said, f"#{item.task} is left out; its work: {one_line(item.branch)}, {one_line(item.salvage)}")
+    work = (
+        f"its work: {one_line(item.branch)}, {one_line(item.salvage)}" if item.salvage else "git has removed its work"
+    )
+    session.tell(said, f"#{item.task} is left out; {work}")
     return 0
 
 
 def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
-    check_roster(session.room, team, "resolve a conflict")
+    _check_may_merge(session, team, "resolve a conflict")
     task = task_meant(args, session, team, "task")
     what = f"checking and merging #{task}" if args.flag("done") else f"preparing #{task}"
     with Spinner(session, what), room.merges.hold(team, PATIENT):
@@ -231,7 +240,7 @@ def _not_yet(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeIt
 
 
 def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
-    check_roster(session.room, team, "merge work")
+    _check_may_merge(session, team, "merge work")
     seen: dict[str, str] = {}
 
     def show(queue: MergeQueue) -> None:

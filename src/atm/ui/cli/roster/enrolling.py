@@ -12,7 +12,7 @@ import os
 from atm.domain.errors import AtmError
 from atm.domain.team.team import HUMAN, Member
 from atm.domain.untrusted_text import shell_words
-from atm.formats.files.settings_edit import with_setting
+from atm.formats.files.settings_edit import with_setting, without_setting
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.services.team.standing import members_above
@@ -60,6 +60,14 @@ def enrol_person(session: Session, team: str) -> Enrolled | None:
         command = f"atm teams join --as NAME {shell_words(team)}"
         session.warn(f"Warning: you are not in team {team} yet: {error}; enter yourself: {command}")
         return None
+
+
+def forget_person(session: Session, person: Enrolled) -> None:
+    """Take the identity back that `enrol_person` has set, unless it was changed since."""
+    if not person.file or str(session.settings.setting(IDENTITY).value) != person.name:
+        return
+    change_settings(session.layout, person.file, lambda text: without_setting(text, person.file, IDENTITY))
+    session.read_settings_again()
 
 
 def _entered(session: Session, team: str, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.plain import counted
-from atm.domain.team.lifecycle import MOVES
+from atm.domain.team.lifecycle import COMPLETE, MOVES
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team
@@ -49,7 +49,10 @@ def standing_json(known: TeamStanding) -> dict[str, object]:
 
 def _state(args: Args, session: Session) -> int:
     room, new = session.room, args.text("new")
-    team = find_team(room, args.need("team")).name
+    found = find_team(room, args.need("team"))
+    if new is not None and new != COMPLETE:
+        check_open(found)
+    team = found.name
     done = advance(room, team, new, _by(args, session)) if new else None
     known = standing(room, team)
     result: dict[str, object] = {"action": "state", "team": team, **standing_json(known)}

@@ -11,6 +11,7 @@ from atm.domain.board.schedule import edges_on
 from atm.domain.runs.limits import Limits
 from atm.domain.runs.orders import RunOrder
 from atm.domain.team.repositories import OTHER, base_names, name_of_folder
+from atm.domain.team.team import check_open
 from atm.domain.work_errors import NotTrusted
 from atm.services.board.importing import reimport
 from atm.services.merges.people import unmerged_tasks
@@ -117,7 +118,7 @@ def find_resumed(args: Args, session: Session, given: str) -> tuple[Runroom, Run
             check_named(session, belonging, team)
     else:
         team = _team_with_runs(session, desk, belonging, folder, given)
-    order = find_run(desk.runs, find_team(session.room, team).name, given)
+    order = find_run(desk.runs, check_open(find_team(session.room, team)).name, given)
     check_roster(session.room, order.team, "go on with a run")
     if belonging is not None:
         bind_here(session, belonging, order.team, lambda: desk)

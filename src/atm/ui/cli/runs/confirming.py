@@ -37,6 +37,7 @@ def show_dry_run(session: Session, made: Prepared) -> int:
         "base": {"rev": made.base, "branch": made.repository.branch or None},
         "into": made.into or None,
         "agents": [_agent_json(made, seat) for seat in made.everybody],
+        "agents_reason": made.agents_reason,
         "tasks": [_task_json(one) for one in tasks],
         "waves": waves(edges),
         "overlaps": [{"tasks": ids, "files": paths} for ids, paths in meetings],
@@ -76,6 +77,7 @@ def _agent_json(made: Prepared, seat: AgentSeat) -> dict[str, object]:
 def _plan_lines(made: Prepared, tasks: list[PlannedTask]) -> list[str]:
     named = ", ".join(f"{seat.name} ({seat.runtime})" for seat in made.seats)
     lines = [f"team {one_line(made.team)}, from {made.base[:12]} on {one_line(made.repository.branch or 'no branch')}"]
+    lines.append(one_line(made.agents_reason))
     lines.append(f"agents: {named}" + (f"; led by {made.leader.runtime}" if made.leader else ""))
     lines.append(f"merged into {one_line(made.into)} ({made.merge})" if made.into else "nothing is merged")
     lines += [f"note: {one_line(note)}" for note in made.repository.notes]

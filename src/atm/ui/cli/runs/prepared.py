@@ -9,15 +9,17 @@ from atm.domain.board.dependencies import Board
 from atm.domain.board.schedule import edges_on
 from atm.domain.crew.refs import result_branch
 from atm.domain.errors import NoSuchTeam, UsageError
+from atm.domain.merges.targets import check_target
 from atm.domain.names import check_new_name
 from atm.domain.team.repositories import OTHER, name_of_folder
+from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import BadTask
 from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.merges.people import unmerged_tasks
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.adding import read_text
-from atm.ui.cli.crew.wishes import check_may_start, crew_in
+from atm.ui.cli.crew.wishes import TeamAndPerson, check_may_start, crew_in
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.team.belonging import belonging_here, bind_here, check_named, choose_here
@@ -53,6 +55,8 @@ class Prepared:
     """The team's name in the crew file."""
     has_team_named: bool = False
     """Did the user name the team, so that no other will do?"""
+    made_team: TeamAndPerson | None = None
+    """The team that this run has made; it is taken back if the run cannot begin."""
     is_quiet: bool
     """Is only the end said?"""
     folder: str
@@ -69,6 +73,8 @@ class Prepared:
     seats: list[AgentSeat] = field(default_factory=list)
     runtimes: list[str] = field(default_factory=list)
     agents: int | None = None
+    agents_reason: str = ""
+    """How many agents take part and why, for the plan that is shown."""
     leader: AgentSeat | None = None
     is_model_made: bool = False
     crew_plan: CrewPlan | None = None
@@ -125,7 +131,8 @@ def prepare(args: Args, session: Session) -> Prepared:
         merge_at=args.text("merge_at") or session.settings.text("merges.at"),
     )
     if made.merge != "none":
-        made.into = args.text("into") or result_branch(team)
+        given = args.text("into")
+        made.into = result_branch(team) if given is None else check_target(given)
     elif args.text("into") or args.text("merge_at"):
         raise UsageError("nothing is merged", "leave --into and --merge-at out, or choose another --merge")
     if not is_new:
@@ -173,7 +180,7 @@ def _team(session: Session, args: Args, named: str, folder: str, belonging: Repo
         return chosen.team, chosen.is_new
     wanted = wanted or named or name_of_folder(folder)
     try:
-        found = find_team(session.room, wanted).name
+        found = check_open(find_team(session.room, wanted)).name
     except NoSuchTeam:
         return check_new_name(wanted, "team"), True
     if belonging is not None:
@@ -228,10 +235,11 @@ def make_team(session: Session, made: Prepared) -> None:
     is_new = made.is_new_team
     if is_new:
         _create(session, made)
+        made.made_team = TeamAndPerson(made.team, is_new=True)
     if made.belonging is not None:
         bind_here(session, made.belonging, made.team, lambda: made.desk)
-    if is_new:
-        person = enrol_person(session, made.team)
+    if made.made_team is not None and is_new:
+        person = made.made_team.person = enrol_person(session, made.team)
         if person is not None and not made.is_quiet:
             session.print("\n".join(map(one_line, [f"made team {made.team}", *person.in_words])))
 

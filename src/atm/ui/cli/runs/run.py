@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.domain.untrusted_text import shell_words
+from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
+from atm.ui.cli.crew.new_team import take_back
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
 from atm.ui.cli.runs.detaching import resume_in_background
@@ -37,7 +38,7 @@ COMMAND = Command(
     options=(
         Option("--plan", value="FILE", help="tasks: a Markdown checklist, YAML or JSON; see docs/how-to-plans.md"),
         Option("--crew", value="FILE", help="a file that names the agents; `atm init --crew` writes one"),
-        Option("--agents", value="N", help="how many, or auto: one for every six tasks (default: auto)"),
+        Option("--agents", value="N", help="how many, or auto: two if two tasks are ready, one for every six"),
         Option("--runtime", value="R[,R]", help="what they are run with, in turn (default: what is installed)"),
         Option("--lead", value="RUNTIME", help="an agent leads; without it the loop itself does, which asks no model"),
         Option("--delegate", help="with --lead: it only coordinates"),
@@ -96,10 +97,16 @@ def execute(args: Args, session: Session) -> int:
         return _resume(args, session, prepared.desk, resumed)
     check_can_be_confirmed(args, session)
     check_roster(session.room, prepared.team, "start a run")
-    if needs_plan(prepared):
-        ask_for_plan(session, prepared)
-        seat(args, session, prepared)
-    if not is_confirmed(args, session, prepared):
+    try:
+        if needs_plan(prepared):
+            ask_for_plan(session, prepared)
+            seat(args, session, prepared)
+        is_yes = is_confirmed(args, session, prepared)
+    except BaseException:
+        _take_back_team(session, prepared)
+        raise
+    if not is_yes:
+        _take_back_team(session, prepared)
         session.tell({"action": "run", "team": prepared.team, "outcome": "refused"}, "nothing was started")
         return 1
     make_team(session, prepared)  # another process may have taken the name: only then is it known which team is held
@@ -113,12 +120,25 @@ def _resume(args: Args, session: Session, desk: Runroom, order: RunOrder) -> int
 
 
 def _run(args: Args, session: Session, prepared: Prepared) -> int:
-    order = begin(args, session, prepared)
+    try:
+        order = begin(args, session, prepared)
+    except BaseException:
+        _take_back_team(session, prepared)
+        raise
     if order is None:
+        _take_back_team(session, prepared)
         said = f"the plan has no open task; see: atm tasks list --team {shell_words(prepared.team)}"
         session.tell({"action": "run", "team": prepared.team, "outcome": "nothing", "tasks": {}}, said)
         return 3
     return watch(session, args, prepared.desk, order)
+
+
+def _take_back_team(session: Session, prepared: Prepared) -> None:
+    """A team that was made for a run that cannot begin."""
+    if prepared.made_team is not None:
+        take_back(session, prepared.desk.crew, prepared.made_team)
+        if not prepared.made_team.is_new:
+            session.warn(f"note: the new team {one_line(prepared.team)} was removed again, as nothing was started")
 
 
 def _run_meant(args: Args) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from atm.domain.board.schedule import waves
 from atm.domain.crew.runtimes import PLAIN, SCRIPT
 from atm.domain.errors import UsageError
+from atm.domain.plain import counted
 from atm.domain.runs.orders import AgentSeat
-from atm.domain.runs.seating import AskedTask, check_seats, runner_for, seats_for
+from atm.domain.runs.seating import AskedTask, check_seats, runner_for, seats_for, why_so_many
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import RuntimeMissing
 from atm.services.board.new_tasks import check_runtimes
@@ -33,9 +35,11 @@ def seat(args: Args, session: Session, made: Prepared) -> None:
     if made.crew_plan is not None:
         made.seats = _from_crew(args, made, made.crew_plan)
         made.seats += runner_for(tasks, made.seats)
+        made.agents_reason = f"{counted(len(made.seats), 'agent')}: the crew file names them"
     else:
         made.runtimes = _runtimes(args, made, tasks)
         made.seats = seats_for(tasks, made.runtimes, made.agents)
+        made.agents_reason = why_so_many(tasks, made.seats, made.runtimes, made.agents)
     lead = args.text("lead")
     if lead:
         made.leader = AgentSeat(
@@ -67,9 +71,18 @@ def _count(said: str) -> int | None:
 
 def _asked(session: Session, made: Prepared) -> list[AskedTask]:
     """Everything that the run would do."""
+    planned = planned_tasks(session, made)
+    wave_of = {
+        id: number for number, ids in enumerate(waves({one.id: one.depends_on for one in planned})) for id in ids
+    }
     return [
-        AskedTask(f"{one.place} ({one_line(one.subject)[:40]})", one.runtime, has_commands=one.has_commands)
-        for one in planned_tasks(session, made)
+        AskedTask(
+            f"{one.place} ({one_line(one.subject)[:40]})",
+            one.runtime,
+            has_commands=one.has_commands,
+            wave=wave_of.get(one.id, -1),
+        )
+        for one in planned
     ]
 
 

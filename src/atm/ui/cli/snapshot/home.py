@@ -9,10 +9,11 @@ from atm.domain.runs.standing import DIED
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.overview import WHAT_IT_IS
 from atm.ui.cli.render import Style
+from atm.ui.views.extras import screen_command
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, strip
 from atm.ui.views.team.last_run import run_lines
-from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, step_lines
+from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, screen_steps, step_lines
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, REST, YOU, cell_sign, sign
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ class HomePage:
         )
         self._rows("goes wrong", [row for row in rows if row.group == PROBLEMS], "")
         self._board(seen)
-        self.steps(next_steps(seen, self.me, self.programs()))
+        self.steps(next_steps(seen, self.me, self.programs(), screen_command()))
         if others:
             self.say(f"  other teams here, with --team: {one_line(', '.join(others[:6]))}", DIM)
 
@@ -182,7 +183,7 @@ class HomePage:
             right = f"  {self.style(one_line(row.right), DIM)}" if row.right else ""
             self.session.print(f"  {self.style(look.mark, *CODES[look.meaning])} {text}{right}")
         if len(rows) > MOST_ROWS:
-            self.say(f"  … and {len(rows) - MOST_ROWS} more: atm top", DIM)
+            self.say(f"  … and {len(rows) - MOST_ROWS} more: {screen_steps(screen_command())[0].command}", DIM)
 
     def _board(self, seen: TeamSeen) -> None:
         self.say()
@@ -207,7 +208,7 @@ def _of_several(team: str) -> Iterator[NextStep]:
     from atm.domain.untrusted_text import shell_words
     from atm.ui.views.team.next_steps import NextStep
 
-    yield NextStep("atm top", "the live screen, where you can choose")
+    yield from screen_steps(screen_command(), "the live screen, where you can choose")
     yield NextStep(f"atm status --team {shell_words(team)}", "one of them at a glance")
     yield NextStep(f"atm config set core.default_team {shell_words(team)}", "the one you mean from now on")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atm.domain.board.naming import is_number
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
+from atm.domain.team.team import check_open
 from atm.domain.work_errors import BadTask
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import CONFLICT, DELIVERED, ESCALATION, lift
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 def report(args: Args, session: Session) -> int:
     """Judged by the daemon; noted for it if it cannot be asked."""
     syncroom, team = open_plane(args, session)
+    check_open(team)
     if not args.text("fingerprint"):
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
     arguments = _arguments(args, session, team.name)

@@ -36,7 +36,17 @@ class NextStep:
 
 
 SCREEN = NextStep("atm top", "the live screen; q leaves it")
+"""Advised where its extra is installed."""
+
 HOME = NextStep("atm", "who is here, what waits for you, what is next")
+
+
+def screen_steps(install: str, why: str = SCREEN.why, suffix: str = "") -> list[NextStep]:
+    """How to see the screen; where it is not installed, as lines of text, and the command that installs it."""
+    if not install:
+        return [NextStep(f"{SCREEN.command}{suffix}", why)]
+    plain = NextStep(f"{SCREEN.command} --plain{suffix}", "the screen as lines of text")
+    return [plain, NextStep(install, "installs the live screen, `atm top`")]
 
 
 def step_lines(steps: Sequence[NextStep], columns: int) -> list[str]:
@@ -85,9 +95,14 @@ def greeting(one: str, other: str, *, is_script: bool) -> NextStep:
     return NextStep(f"{command} {run}", f"{one_line(one)} does it")
 
 
-def next_steps(seen: TeamSeen, me: str, programs: Sequence[str]) -> list[NextStep]:
-    """For somebody who looks at their team: what waits for them first, then what gets things going."""
-    return [*_waiting(seen, me), *_going_on(seen, me, programs)][:MOST] or [SCREEN]
+def next_steps(seen: TeamSeen, me: str, programs: Sequence[str], install: str = "") -> list[NextStep]:
+    """
+    For a member who reads about the team: what waits for them first, then what gets the work going.
+
+    `install` is the command that installs the screen; empty where it is installed.
+    """
+    steps = [*_waiting(seen, me), *_going_on(seen, me, programs)][:MOST] or [SCREEN]
+    return [shown for step in steps for shown in (screen_steps(install) if step is SCREEN else [step])]
 
 
 def _waiting(seen: TeamSeen, me: str) -> list[NextStep]:
