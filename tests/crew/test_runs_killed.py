@@ -151,6 +151,18 @@ def test_a_run_that_was_killed_with_its_agent_is_resumed_and_its_task_is_not_cha
     assert crew.left() == NOTHING
 
 
+def test_an_agent_that_runs_already_keeps_its_name_and_the_run_takes_others(crew: Crew) -> None:
+    """The agent of `up` was named a1 by its user; a run that wanted that name would be refused its start."""
+    crew("up", "command:a1", "--prompt", "sleep 600", "--team", "crew")
+    plan = crew.folder.parent / "plan.md"
+    plan.write_text(OTHER)
+    out = crew("run", "--plan", str(plan), *SCRIPTS, "--yes", "--json").out
+    report = json.loads(out.splitlines()[-1])
+    assert ([one["name"] for one in report["agents"]], report["outcome"]) == (["a2", "a3"], "success")
+    assert crew.task("1")["failures"] == 0
+    crew("kill", "a1", "--team", "crew")
+
+
 def test_a_worktree_that_cannot_be_made_is_no_attempt_and_the_run_says_why(crew: Crew) -> None:
     crew("config", "set", "runs.human_minutes", "0.01")
     worktrees = Path(crew.layout.state_root, "worktrees")

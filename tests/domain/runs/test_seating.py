@@ -53,3 +53,9 @@ def test_named_runtimes_each_get_an_agent_and_the_reason_says_so():
     assert why_so_many(asked, seats, ["claude", "codex"], None) == (
         "2 agents: one for each runtime that is named; --agents changes it"
     )
+
+
+def test_names_of_agents_that_run_already_and_of_people_are_passed_over():
+    tasks = [AskedTask("#1", has_commands=True), AskedTask("#2", has_commands=True)]
+    seats = seats_for(tasks, ["script"], None, ["A1", "a3"])
+    assert [seat.name for seat in seats] == ["a2", "a4"]

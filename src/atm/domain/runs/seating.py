@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count as count_from
 
 from atm.domain.plain import counted
 from atm.domain.runs.orders import AgentSeat, agents_for
@@ -63,9 +64,12 @@ def why_so_many(
     return f"{number}: {reason}; --agents changes it"
 
 
-def seats_for(tasks: Sequence[AskedTask], runtimes: Sequence[str], agents: int | None) -> list[AgentSeat]:
+def seats_for(
+    tasks: Sequence[AskedTask], runtimes: Sequence[str], agents: int | None, taken: Collection[str] = ()
+) -> list[AgentSeat]:
     """
-    `a1`, `a2` … of the runtimes in turn; and one more for each runtime that only a task names.
+    `a1`, `a2` … of the runtimes in turn; and one more for each runtime that only a task names. Names that are `taken`
+    belong to agents that run already, or to people.
 
     None for `agents`: as many as `agents_wanted` says; of a runtime that only tasks name, two where two are ready.
     """
@@ -79,9 +83,9 @@ def seats_for(tasks: Sequence[AskedTask], runtimes: Sequence[str], agents: int |
     for name in dict.fromkeys(missing):
         ready = ready_at_once([one for one in tasks if one.runtime == name])
         wanted += [name] * (1 if agents else max(1, min(2, ready)))
-    seats = [
-        AgentSeat(name=f"a{number}", runtime=name, is_script=name == SCRIPT) for number, name in enumerate(wanted, 1)
-    ]
+    used = {name.casefold() for name in taken}
+    names = (name for number in count_from(1) if (name := f"a{number}") not in used)
+    seats = [AgentSeat(name=next(names), runtime=name, is_script=name == SCRIPT) for name in wanted]
     return [*seats, *runner_for(tasks, seats)]
 
 

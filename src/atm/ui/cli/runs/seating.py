@@ -8,10 +8,14 @@ from atm.domain.errors import UsageError
 from atm.domain.plain import counted
 from atm.domain.runs.orders import AgentSeat
 from atm.domain.runs.seating import AskedTask, check_seats, runner_for, seats_for, why_so_many
+from atm.domain.team.team import AGENT
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import RuntimeMissing
 from atm.services.board.new_tasks import check_runtimes
+from atm.services.crew.crewroom import is_running
+from atm.services.crew.ending import agents_of
 from atm.services.crew.spawning import runtime_of
+from atm.services.team.registry import find_team
 from atm.ui.cli.crew.wishes import wish_of
 from atm.ui.cli.runs.planned import planned_tasks
 from atm.ui.cli.runs.prepared import LEAD
@@ -38,7 +42,7 @@ def seat(args: Args, session: Session, made: Prepared) -> None:
         made.agents_reason = f"{counted(len(made.seats), 'agent')}: the crew file names them"
     else:
         made.runtimes = _runtimes(args, made, tasks)
-        made.seats = seats_for(tasks, made.runtimes, made.agents)
+        made.seats = seats_for(tasks, made.runtimes, made.agents, _taken(session, made))
         made.agents_reason = why_so_many(tasks, made.seats, made.runtimes, made.agents)
     lead = args.text("lead")
     if lead:
@@ -59,6 +63,15 @@ def seat(args: Args, session: Session, made: Prepared) -> None:
             one.model = args.text("model") or one.model
         one.requires_plan = one.requires_plan or (one is not made.leader and args.flag("require_plan"))
     check_seats(tasks, made.seats, crew.runtimes)
+
+
+def _taken(session: Session, made: Prepared) -> list[str]:
+    """Names of people, and of agents that run but are of no run: to start one of that name would be refused."""
+    crew = made.desk.crew
+    agents = [one.member for one in agents_of(crew, made.team) if not one.run and is_running(crew, one)]
+    if session.room.rosters.find(made.team) is None:
+        return agents
+    return [*agents, *(one.name for one in find_team(session.room, made.team).members if one.kind != AGENT)]
 
 
 def _count(said: str) -> int | None:
