@@ -150,6 +150,7 @@ def test_a_heartbeat_of_a_former_life_makes_no_namesake_present(crew, way):
 PRESENCE = "services/team/presence.py"
 BY_NAME = {
     "services/roster/recovery.py": "asks whether anybody of that name was ever here",
+    "services/runs/starting.py": "only a heartbeat that the loop of the run left, after it began, says anything",
     "services/roster/restore_pass.py": "the roster of a backup may not be there yet",
 }
 """Who may ask for heartbeats by a name alone, and why."""

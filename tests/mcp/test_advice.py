@@ -63,7 +63,7 @@ def test_every_tool_that_is_advised_is_there():
         ("begin: `atm tasks start 7`", "begin: board_claim with id 7"),
         ("`atm tasks review start 7`", "board_claim with review and id 7"),
         ("see `atm tasks history 7`", "see board_show with part history and id 7"),
-        ("`atm tasks release --reopen`", "board_reopen (for the lead and humans)"),
+        ("`atm tasks reopen 7`", "board_reopen with id 7 (for the lead and humans)"),
         ("see `atm doctor`", "see `atm doctor`"),
         ("run there: atm tasks complete 7 --as bob", "run there: atm tasks complete 7 --as bob"),
         ("say `atm tasks 'half", "say `atm tasks 'half"),

@@ -53,6 +53,7 @@ the board, sessions, crew, runs, merges, approvals and the daemon: a class costs
         ├── DamagedBackup       a backup that is not what its manifest says
         ├── OutsideLink         a link that leads out of the folder it stands in
         ├── GitTrouble          git could not do what was needed
+        │   └── CommitGone      git removed a commit of finished work
         │   └── CommitGone      a commit of finished work that git removed
         ├── DaemonTrouble       the daemon refused, or answered with something else
         ├── FileBusy            another process held a lock for too long

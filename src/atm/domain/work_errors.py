@@ -208,17 +208,15 @@ class GitTrouble(DiskError):
 class CommitGone(GitTrouble):
     """A commit of finished work was removed by git, after its branch and every copy of it were deleted."""
 
-    def __init__(self, commit: str, repository: str) -> None:
-        super().__init__(
-            f"commit {commit[:12] or '(none)'} is not in {repository} any more: no branch had it, and git removed it",
-            "fetch it from a clone that has it, or leave its task out: atm merge skip ID --reason TEXT",
-            repository,
-        )
-        self.commit = commit
-        self.repository = repository
+    code = "commit-gone"
 
-    def __reduce__(self) -> tuple[type[CommitGone], tuple[str, str]]:
-        return CommitGone, (self.commit, self.repository)
+
+def commit_gone(commit: str, repository: str) -> CommitGone:
+    return CommitGone(
+        f"commit {commit[:12] or '(none)'} is not in {repository} any more: no branch had it, and git removed it",
+        "fetch it from a clone that has it, or leave its task out: atm merge skip ID --reason TEXT",
+        repository,
+    )
 
 
 class DamagedBackup(DiskError):

@@ -32,6 +32,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of
 
 ALWAYS = {"home", "space", "clock", "owners", "files", "permissions", "homes", "settings", "daemon", "tmux", "hooks"}
 ALWAYS |= {"extras", "spool", "formats", "processes", "deletions", "teams", "versions", "agents", "sessions"}
+ALWAYS |= {"repositories"}
 
 
 @pytest.fixture

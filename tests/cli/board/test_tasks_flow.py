@@ -147,7 +147,7 @@ class TestRelease:
 
     def test_a_finished_one_is_reopened_by_a_human(self, held):
         held("complete", "1", "--as", "ann")
-        assert held("release", "1", "--reopen").out == "#1 First is back on the board\n"
+        assert held("release", "1", "--reopen").out == "#1 First is back on the board, with 3 attempts\n"
         found = task(held)
         assert (found["state"], found["failures"], found["owner"]) == ("pending", 0, None)
         assert states(held)["2"] == "blocked"
@@ -227,7 +227,7 @@ class TestCancel:
         held("complete", "1", "--as", "ann")
         done = held("cancel", "1", code=1)
         assert "#1 is completed" in done.err
-        assert "--reopen" in done.err
+        assert "`atm tasks reopen 1`" in done.err
 
     def test_it_can_come_back(self, held):
         held("cancel", "1")

@@ -415,7 +415,7 @@ def test_yaml_that_is_wrong_or_hostile_is_refused_soon(text, message):
 
 def test_without_pyyaml_the_reader_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(NotAPlan, match="reading YAML needs PyYAML: "):
+    with pytest.raises(NotAPlan, match="reading YAML needs PyYAML, which atm brings: install atm again"):
         read_plan("- a", "yaml")
 
 

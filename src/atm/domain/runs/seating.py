@@ -54,9 +54,9 @@ def why_so_many(
     if not tasks:
         reason = "as no task is known yet" if seats else "there is nothing to do"
     elif len(seats) > max(2, len(runtimes)) and agents_for(len(tasks)) >= len(seats):
-        reason = f"one for every six of {len(tasks)} tasks"
+        reason = f"one for every six of {counted(len(tasks), 'task')}"
     elif len(seats) > 1 and ready > 1:
-        reason = f"{ready} tasks are ready at once"
+        reason = f"{counted(ready, 'task')} are ready at once"
     elif len(seats) > 1:
         reason = "one for each runtime that is named"
     else:

@@ -9,7 +9,7 @@ from atm.domain.merges.items import REBASE, STRATEGIES, MergeQueue
 from atm.domain.merges.ordering import FinishedWork, refresh
 from atm.domain.merges.targets import check_target
 from atm.domain.untrusted_text import shell_words
-from atm.domain.work_errors import CommitGone, NoSuchMerge
+from atm.domain.work_errors import NoSuchMerge, commit_gone
 from atm.formats.files.times import from_iso
 
 TYPE_CHECKING = False
@@ -152,7 +152,7 @@ def check_is_here(room: Mergeroom, queue: MergeQueue) -> None:
     repository = repository_of(room, queue)
     if queue.items and not any(room.git.head(repository, one.branch) for one in queue.items):
         if repository.head and any(room.git.contains(repository, repository.branch, one.base) for one in queue.items):
-            raise CommitGone(queue.items[0].head, repository.root or repository.common)
+            raise commit_gone(queue.items[0].head, repository.root or repository.common)
         raise RequestError(
             f"no branch of team {queue.team!r} is in {repository.root or repository.common}",
             "go to the repository of its work",

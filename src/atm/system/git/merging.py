@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from atm.domain.errors import RequestError
 from atm.domain.untrusted_text import shell_word
-from atm.domain.work_errors import CommitGone, GitTrouble
+from atm.domain.work_errors import GitTrouble, commit_gone
 from atm.system.git.checkouts import branches, where_checked_out
 from atm.system.git.commits import CommitAuthor, idents
 from atm.system.git.joining import join, merge_trees
@@ -43,7 +43,7 @@ class OwnCommit:
 def tree_of(git: Git, commit: str) -> str:
     found = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
     if not found:
-        raise CommitGone(commit, git.git_dir)
+        raise commit_gone(commit, git.git_dir)
     return found
 
 
@@ -188,7 +188,7 @@ def need_commits(git: Git, *commits: str) -> None:
     """Raises CommitGone for the first that is not there: git's own words name neither the cause nor a way out."""
     for commit in commits:
         if not git.commit_of(commit):
-            raise CommitGone(commit, git.git_dir)
+            raise commit_gone(commit, git.git_dir)
 
 
 def patch(git: Git, base: str, head: str, paths: Sequence[str], context: int) -> str:
