@@ -40,6 +40,7 @@ WHEN_NEEDED = (
         "datetime",
         "difflib",
         "fcntl",
+        "importlib.metadata",
         "pwd",
         "re",
         "shutil",

@@ -439,7 +439,7 @@ def test_a_run_whose_tasks_damage_their_worktrees_ends_by_itself_with_their_work
     said = crew.atm("run", "--plan", str(plan), *words, timeout=560)
     report = json.loads(said.out.splitlines()[-1])
     assert report["outcome"] == "success"
-    assert report["merged"] == len(HARMS) + 1 or report["tasks"]["completed"]
+    assert len(report["merged"]) == len(report["tasks"]["completed"]) == len(HARMS) + 1
     for number in range(len(HARMS)):
         assert crew.git("show", f"atm/result/crew:f{number}.txt") == str(number)
     assert crew.left() == NOTHING

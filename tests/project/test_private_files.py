@@ -23,6 +23,11 @@ EXCEPTIONS = {
     ("ui/cli/plugins/making.py", "open"): "a project of the user's: `atm plugins new`",
     ("system/runs.py", "open"): "the user's own plan, in place, which must be there: `atm run --tick`",
     ("ui/cli/board/listing.py", "open"): "a file that the user names: `atm tasks graph --output`",
+    (
+        "system/git/repairing.py",
+        "os.open",
+    ): "git's own small files of a worktree, in a repository of the user's",
+    ("system/git/repairing.py", "os.makedirs"): "git's own folder of a worktree, in a repository of the user's",
     ("ui/demo/storm_run.py", "open"): "in a folder of mkdtemp, which is private",
     ("ui/demo/storm_workers.py", "open"): "in a folder of mkdtemp, as another program would write there",
     ("ui/demo/run_sandbox.py", "os.makedirs"): "in a folder of mkdtemp, which is private",

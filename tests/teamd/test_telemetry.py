@@ -109,7 +109,7 @@ def test_the_daemon_says_so_in_its_log_and_its_status(layout):
 
     status = asyncio.run(run())
     assert status["telemetry"] is None
-    assert ["agent-team-manager[otel]" in problem for problem in status["problems"]] == [True]
+    assert ["[otel]" in problem for problem in status["problems"]] == [True]
     said = [line for line in read_daemon_log(layout) if line["source"] == "telemetry"]
     assert [(line["level"], line["text"]) for line in said] == [("warn", status["problems"][0])]
 

@@ -39,7 +39,7 @@ def test_rows_say_who_must_act_first_and_what_can_be_done():
         "asks": "",
         "twice": True,
     }
-    assert offers["deny"]["twice"] is False
+    assert offers["deny"]["twice"] is True
 
 
 def test_what_needs_a_terminal_or_only_opens_a_view_is_not_offered():

@@ -31,6 +31,8 @@ def _value(hint: Any, value: Any) -> Any:
     """None for a value of another kind."""
     if get_origin(hint) in (Union, UnionType):
         return next((_value(one, value) for one in get_args(hint) if one is not type(None)), None)
+    if hint is Any:
+        return value
     if is_dataclass(hint):
         return made_from(hint, value) if isinstance(value, dict) else None
     if get_origin(hint) is list:

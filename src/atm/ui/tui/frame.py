@@ -304,9 +304,11 @@ def _fit_keys(keys: Sequence[tuple[str, str]], columns: int, always: Sequence[tu
     """As many as there is room for; some of them always."""
     found: Line = [(" ", PLAIN)]
     end = [piece for key, word in always for piece in _key(key, word)]
+    if end:  # the gap after the last key would count as text that is cut
+        end[-1] = (end[-1][0].rstrip(), end[-1][1])
     for key, word in keys:
         piece = _key(key, word)
-        if width(found) + width(piece) + width(end) - 3 > columns:
+        if width(found) + width(piece) + width(end) - (0 if end else 3) > columns:
             break
         found += piece
     return [*found, *end]

@@ -104,7 +104,9 @@ def steps_after(session: Session, team: str, done: Sequence[Upped], without: Seq
 
 
 def _is_meant_here(session: Session, team: str) -> bool:
-    """Would a command that names no team mean this one?"""
+    """Would a command that names no team mean this one? A team that was taken back would be made anew."""
+    if session.room.rosters.find(team) is None:
+        return True
     named = session.home_team()
     if named:
         return named.casefold() == team.casefold()
