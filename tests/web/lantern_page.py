@@ -9,6 +9,7 @@ from tests.tui.lantern import LANTERN, NOW, ago, open_merge, shown_seen
 from tests.web.lantern_reads import COSTS, FOLDER, GOAL, LIFE
 
 from atm.domain.crew.costs import CostEstimate, total_cost
+from atm.domain.merges.shown_state import shown
 from atm.formats.files.times import to_iso
 from atm.ui.views.team.seen import (
     AgentSeen,
@@ -206,11 +207,18 @@ def at_moment(seen: TeamSeen, moment: float) -> dict[str, Any]:
             task.state if share >= 1 else "completed" if at < known - 3 else "in_progress" if at < known else "blocked"
         )
 
+    merges = {"8": "conflict", "9": "merged"} if share > 0.8 else {}
+
+    def as_shown(state: str) -> dict[str, str]:
+        found = shown(state)
+        return {"state": found.state, "word": found.word, "tone": found.tone, "column": found.column}
+
     tasks = [
         {
             "id": one.id,
             "subject": one.subject,
             "state": state(at, one),
+            "shown": as_shown(merges.get(one.id) or state(at, one)),
             "owner": one.owner,
             "blocked_by": one.blocked_by,
         }

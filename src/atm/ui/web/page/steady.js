@@ -55,6 +55,16 @@ let boxes = new Map(), isStale = false;
 const isElsewhere = (a, b) => Math.abs(a.x - b.x) > NEAR || Math.abs(a.y - b.y) > NEAR;
 const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
+/** Whatever scrolls, the page or a box in it: a person moved it, so the buttons are where that person sees them. */
+function scrolled() {
+  for (const one of document.querySelectorAll(WATCHED)) {
+    const box = one.getBoundingClientRect(), before = places.get(one);
+    if (!box.width || !before) continue;
+    places.set(one, { ...before, inWindow: { x: box.left, y: box.top }, inDocument: { x: box.left + scrollX, y: box.top + scrollY } });
+    boxes.set(one, { box, goneAt: 0 });
+  }
+}
+
 /** A button that scrolls keeps its place in the document, and one that is fixed its place in the window. */
 function look() {
   isStale = false;
@@ -101,4 +111,5 @@ export function keepSteady() {
   document.addEventListener("click", judge, true);
   new MutationObserver(stale).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   addEventListener("resize", stale);
+  addEventListener("scroll", scrolled, { capture: true, passive: true });
 }
