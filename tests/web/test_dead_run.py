@@ -34,13 +34,19 @@ def browser(server: PageServer) -> Browser:
     return server.browser()
 
 
+def kill(slow: Slow) -> None:
+    """Its lock goes with it, so it has to be gone before anything is asked."""
+    slow.process.kill()
+    slow.process.wait(timeout=60)
+
+
 def first_row(whole: dict[str, Any]) -> dict[str, Any]:
     return dict(whole["rows"][0])
 
 
 def test_a_killed_run_is_the_first_row_with_a_button_that_resumes_it(crew: Crew, slow: Slow, browser: Browser) -> None:
     assert browser.get("/api/teams/crew").json["snapshot"]["runs"][0]["state"] == "running"
-    slow.process.kill()
+    kill(slow)
     whole = browser.get("/api/teams/crew").json
     (found,) = whole["snapshot"]["runs"]
     assert (found["state"], found["resumable"]) == ("died", True)
@@ -69,13 +75,13 @@ def test_a_killed_run_is_the_first_row_with_a_button_that_resumes_it(crew: Crew,
 def test_an_open_page_is_told_though_no_file_changed(crew: Crew, slow: Slow, browser: Browser) -> None:
     with browser.listen("crew") as events:
         events.next("snapshot")
-        slow.process.kill()
+        kill(slow)
         states = (said["snapshot"].get("runs") for kind, _, said in events if kind in ("change", "snapshot"))
         assert next(runs for runs in states if runs and runs[0]["state"] == "died")
 
 
 def test_who_only_looks_resumes_nothing(crew: Crew, slow: Slow, server: PageServer) -> None:
-    slow.process.kill()
+    kill(slow)
     looker = server.browser("observer")
     (found,) = looker.get("/api/teams/crew").json["snapshot"]["runs"]
     assert looker.deed("crew", "run", found["run"], "resume").status == 403
@@ -83,7 +89,7 @@ def test_who_only_looks_resumes_nothing(crew: Crew, slow: Slow, server: PageServ
 
 
 def test_the_page_of_the_run_says_died_and_shows_no_report_of_before(crew: Crew, slow: Slow, browser: Browser) -> None:
-    slow.process.kill()
+    kill(slow)
     said = browser.get("/api/teams/crew/read/run?id=").json
     (found,) = browser.get("/api/teams/crew").json["snapshot"]["runs"]
     value = browser.get(f"/api/teams/crew/read/run?id={found['run']}").json["value"]
