@@ -27,11 +27,18 @@ def test_the_next_generation_was_killed_by_nobody(crew: Crew) -> None:
     crew("down")
 
 
-def test_a_run_goes_on_after_a_kill_by_a_person_and_counts_no_attempt(crew: Crew) -> None:
-    (crew.folder / "plan.md").write_text("- [ ] Wait (id: wait) (run: sleep 3)\n")
+def test_a_run_goes_on_after_a_kill_by_a_person_and_counts_neither_attempt_nor_restart(crew: Crew) -> None:
+    mark, go = crew.folder.parent / "mark", crew.folder.parent / "go"
+    wait = f"echo x >> {mark}; while [ ! -e {go} ]; do sleep 0.05; done"
+    (crew.folder / "plan.md").write_text(f"- [ ] Wait (id: wait) (run: {wait})\n")
+    crew.atm.environment["ATM_IDENTITY"] = "zoe"
     run = crew.atm.start("run", "--plan", "plan.md", "--yes", "--team", "crew")
-    crew.eventually(lambda: crew.record("a1") is not None and crew.record("a1").state == "working")
-    crew("kill", "a1", env={"ATM_IDENTITY": "zoe"})
-    run.communicate(timeout=120)
+    crew.eventually(mark.exists)
+    crew("kill", "a1")
+    crew.eventually(lambda: len(mark.read_text().split()) == 2)
+    go.write_text("")
+    out, _ = run.communicate(timeout=120)
     assert run.returncode == 0
+    assert "a1 was killed by you at #1 Wait" in out.decode()
+    assert "restarts 0" in out.decode()
     assert crew.task("1")["failures"] == 0

@@ -5,6 +5,8 @@ the agents' records, and the next look finds it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atm.domain.board.acceptance import about, is_command
 from atm.domain.board.tasks import PENDING
 from atm.domain.crew.agents import AgentRecord, killed_in_words
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from atm.domain.runs.orders import AgentSeat, RunOrder
     from atm.domain.runs.view import RunView
     from atm.ports.crew.worktrees import Repository, Saved, Worktree
+    from atm.services.crew.reaping import Cleared
     from atm.services.runs.merging import RunMerging
     from atm.services.runs.runroom import Runroom
 
@@ -278,10 +281,14 @@ class Performing:
         record = crew.records.read(team, agent.name)
         if record is None:
             return []
-        if record.ended_by:  # that a person ended it is no failure of its work
-            why, is_blamed = killed_in_words(record.ended_by), False
         held = self._held(record)
         cut_off = held is not None or (not agent.is_over and self._went_back(agent.task))
+        if record.ended_by:  # that a person ended it is no failure of its work, and no restart of the agent
+            cleared = clear_away(crew, record)
+            killed = replace(agent, state=STOPPED, error=killed_in_words(record.ended_by))
+            is_told = self._memory.seat(seat).over >= agent.generation
+            told = [] if is_told else [ended(killed, view, task=agent.task, cut_off=cut_off)]
+            return [*told, *self._not_cleared(seat, cleared)]
         lost = agent.has_lost_host and not is_ended
         if held is not None and is_blamed:
             self._save(record, why)
@@ -291,9 +298,13 @@ class Performing:
         is_known = self._memory.seat(seat).over >= agent.generation
         error = why if has_failed else ""
         told = [] if is_known else [ended(agent, view, task=agent.task, cut_off=cut_off, error=error, lost=lost)]
-        if cleared.troubles:  # it would be the same at every tick
-            told += self._close(seat, f"what it left cannot be taken away: {'; '.join(cleared.troubles)}")
-        return told
+        return [*told, *self._not_cleared(seat, cleared)]
+
+    def _not_cleared(self, seat: str, cleared: Cleared) -> list[RunEvent]:
+        """The agent gets nothing more: clearing it away would fail in the same way at every tick."""
+        if not cleared.troubles:
+            return []
+        return self._close(seat, f"what it left cannot be taken away: {'; '.join(cleared.troubles)}")
 
     def _held(self, record: AgentRecord) -> Task | None:
         """What it works on, unless that waits for others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.tasks import FAILED
 from atm.domain.board.time_limits import standing_in_words
-from atm.domain.crew.agents import KILLED_BY
+from atm.domain.crew.agents import KILLED_BY, killed_in_words
 from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
 from atm.domain.merges.items import FAILED as MERGE_FAILED
 from atm.domain.merges.items import MERGING
@@ -39,8 +39,10 @@ NARROW = 50
 """Columns below which only the count is shown."""
 
 
-def event_line(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
-    """What happened, in one line or more, and the colour; None for what nobody needs to hear."""
+def event_line(event: RunEvent, titles: Mapping[str, str], reader: str = "") -> tuple[str, str] | None:
+    """What happened, in words for a reader of this name, and its colour; None for what nobody needs to hear."""
+    if event.kind == kinds.STOPPED:
+        return _stopped(event, titles, reader)
     words = _WORDS.get(event.kind)
     return words(event, titles) if words is not None else None
 
@@ -121,13 +123,14 @@ def _not_started(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] 
     return f"  ▲ {_who(event)} could not be started{what}: {one_line(event.text('error'))[:200]}", YELLOW
 
 
-def _stopped(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+def _stopped(event: RunEvent, titles: Mapping[str, str], reader: str) -> tuple[str, str] | None:
     """Told only where a person or the lead ended it; agents end by themselves all the time."""
     error = event.text("error")
     if not error.startswith(KILLED_BY):
         return None
     what = f" at {_task(event.text('task'), titles)}" if event.text("task") else ""
-    return f"  ▲ {_who(event)} was {one_line(error)[:100]}{what}", YELLOW
+    by = killed_in_words(error.removeprefix(KILLED_BY), reader)
+    return f"  ▲ {_who(event)} was {one_line(by)[:100]}{what}", YELLOW
 
 
 def _plain(sign: str, text: str, colour: str) -> Callable[[RunEvent, Mapping[str, str]], tuple[str, str]]:
@@ -172,7 +175,6 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.COMPLETED: _completed,
     kinds.FAILED: _failed,
     kinds.ERROR: _error,
-    kinds.STOPPED: _stopped,
     kinds.UNREACHABLE: _plain("✗", "{task} can never be done: {why}", RED),
     kinds.CANCELLED: _plain("·", "{task} was cancelled", DIM),
     kinds.RETURNED: _returned,

@@ -94,8 +94,8 @@ class _Seen:
             return
         if self._is_quiet:
             return
-        titles = self._titles()
-        lines = [line for line in (event_line(event, titles) for event in events) if line is not None]
+        titles, me = self._titles(), self._session.settings.text("core.identity")
+        lines = [line for line in (event_line(event, titles, me) for event in events) if line is not None]
         if self._live:
             most = shutil.get_terminal_size().columns - 1
             self._redraw([self._style(cut(line, most), colour) for text, colour in lines for line in text.split("\n")])
