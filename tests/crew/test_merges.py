@@ -273,7 +273,7 @@ def test_in_another_repository_nothing_is_begun(crew: Crew, flagged: str, tmp_pa
     for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
         crew.git("-C", str(other), *words)
     said = crew.atm("merge", "work", "--team", "crew", "--json", cwd=other, code=1).json
-    assert "no branch of team 'crew'" in said["error"]["message"]
+    assert said["error"]["code"] == "wrong-repository"
     assert not Path(crew.layout.merges("crew")).exists()
     assert merge(crew, "retry", flagged, code=2)["item"]["status"] == "conflict_detected"
 
@@ -482,3 +482,19 @@ def test_a_run_at_a_terminal_shows_what_an_agent_at_work_said_last(crew: Crew) -
         terminal.read_until(lambda _: False)
         assert terminal.close() == 0
     assert "success" in terminal.text
+
+
+def test_work_that_git_removed_is_named_in_plain_words_and_can_be_left_out(crew: Crew) -> None:
+    """A user deletes all branches of the work, and `git gc --prune=now` removes the commits."""
+    run(crew, APART, "--merge", "none")
+    for ref in crew.git("for-each-ref", "--format=%(refname)", "refs/heads/atm", "refs/atm").split():
+        crew.git("update-ref", "-d", ref)
+    crew.git("reflog", "expire", "--expire=now", "--all")
+    crew.git("gc", "-q", "--prune=now")
+    for words, code in ((("work",), 1), (("retry", "1"), 1), (("resolve", "1"), 1)):
+        said = crew("merge", *words, "--team", "crew", "--json", code=code)
+        assert said.json["error"]["code"] == "commit-gone", said.out
+        assert "git removed it" in said.json["error"]["message"]
+        assert "atm merge skip" in said.json["error"]["remedy"]
+    assert "Traceback" not in crew("merge", "radar", "--team", "crew", code=None).err
+    assert merge(crew, "skip", "1", "--reason", "git removed it")["item"]["skipped"]

@@ -70,7 +70,12 @@ class Hand:
 
     def __init__(self, room: Mergeroom, team: str, folder: str, task: str) -> None:
         self._desk = MergeDesk(room, open_queue(room, team, folder))
-        check_is_here(room, self._desk.queue)
+        self._lost: CommitGone | None = None
+        """All work of the team is gone: then it can be left out, and nothing else."""
+        try:
+            check_is_here(room, self._desk.queue)
+        except CommitGone as error:
+            self._lost = error
         self._merging = Merging(self._desk)
         self._task = task
 
@@ -78,7 +83,9 @@ class Hand:
     def queue(self) -> MergeQueue:
         return self._desk.queue
 
-    def _item(self) -> MergeItem:
+    def _item(self, *, may_be_lost: bool = False) -> MergeItem:
+        if self._lost is not None and not may_be_lost:
+            raise self._lost
         item = find_item(self.queue, self._task)
         if item.status == MERGED:
             raise NoSuchMerge(f"#{item.task} is merged already: {item.commit[:12]}", "there is nothing to do")
@@ -98,7 +105,7 @@ class Hand:
     def skip(self, reason: str) -> MergeItem:
         """It stays on its branch, and is kept beside it; what builds on it does not wait any more."""
         with self._merging.ready():
-            item = self._item()
+            item = self._item(may_be_lost=True)
             try:
                 self._desk.keep(item, f"left out of the merge: {reason}"[:200])
             except CommitGone:
