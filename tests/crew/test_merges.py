@@ -198,7 +198,7 @@ def test_the_queue_says_how_everything_stands(crew: Crew, flagged: str) -> None:
     assert (item["conflict"]["files"], item["attempts"]) == (["a.txt"], 1)
     assert item["conflict"]["with"][0]["subject"] in ("One way", "Another way")
     shown = crew("merge", "--team", "crew").out
-    assert "conflict detected" in shown
+    assert "in conflict" in shown
     assert "a.txt" in crew("merge", "show", flagged, "--diff", "--team", "crew").out
 
 
@@ -294,7 +294,7 @@ def test_work_that_is_gone_is_told_once_and_holds_nobody_up(crew: Crew) -> None:
     task.write_text(task.read_text().replace(report["branches"][0]["commit"], "1" * 40))
     items = {item["task"]: item for item in merge(crew, "work", code=2)["items"]}
     assert (items["1"]["status"], items["1"]["needs_human"], items["2"]["status"]) == ("failed", True, "merged")
-    assert "not to be had" in items["1"]["reason"]
+    assert "git removed it" in items["1"]["reason"]
     merge(crew, "work", code=2)
     told = crew("read", "--as", "team-lead", "--team", "crew", "--all", "--json").json["messages"]
     assert [message["summary"] for message in told].count("#1 could not be merged") == 1
