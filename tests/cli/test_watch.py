@@ -7,6 +7,7 @@ import os
 import signal
 
 import pytest
+from tests.tui.lantern import shown_seen
 
 from atm.ui.cli.session import Session
 from atm.ui.cli.snapshot.watch import _Watcher
@@ -40,7 +41,7 @@ def test_mail_board_and_members_are_told_as_they_change(tasks, quickly, watching
     quickly("send", "ann", "The parser is done.\nSee there.", "--as", "bob")
     eventually(lambda: "✉ bob → ann  The parser is done.\n          See there.\n" in text())
     tasks("claim", "1", "--as", "bob")
-    eventually(lambda: "◉ #1 pending → in progress  @bob  First" in text())
+    eventually(lambda: "◉ #1 ready → in progress  @bob  First" in text())
     eventually(lambda: "bob is online" in text())
     quickly("teams", "add-member", "crew", "cat")
     eventually(lambda: "cat is in the team" in text())
@@ -99,8 +100,8 @@ def seen(**more):
     [
         (seen(), seen(), []),
         (seen(), TeamSeen("crew", status="completed"), ["crew is completed now, and was active"]),
-        (seen(tasks=[TaskSeen("1", "x", "pending")]), seen(), ["? #1 pending → gone  x"]),
-        (seen(), seen(tasks=[TaskSeen("1", "x", "blocked")]), ["◌ #1 new → blocked  x"]),
+        (seen(tasks=[TaskSeen("1", "x", "pending", shown=shown_seen("pending"))]), seen(), ["? #1 ready → gone  x"]),
+        (seen(), seen(tasks=[TaskSeen("1", "x", "blocked", shown=shown_seen("blocked"))]), ["◌ #1 new → blocked  x"]),
         (seen(members=[MemberSeen("bob")]), seen(), ["bob has left the team"]),
         (
             seen(members=[MemberSeen("bob", state="idle", liveness="online")]),

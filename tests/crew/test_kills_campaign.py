@@ -181,7 +181,7 @@ def test_nothing_is_lost_and_no_attempt_counted_whatever_is_killed_and_typed_nex
     request.node.user_properties.append(("killed", f"{killing.victim} after {killing.after}, then {killing.next}"))
     killing.kill()
     checks: tuple[Callable[[], None], ...] = (killing.completed_work_is_on_its_way, killing.no_attempt_is_counted)
-    for check in checks:  # TODO first screen
+    for check in (killing.the_first_screen_tells, *checks):
         check()
     killing.types()
     for check in checks:

@@ -169,7 +169,7 @@ def test_a_moved_repository_keeps_its_team_and_the_run_is_resumed_there(shops: S
 
 def test_worktrees_of_a_moved_repository_are_found_again_with_what_was_not_committed(shops: Shops, crew: Crew) -> None:
     one = shops.make("a/shop")
-    shops(one, "up", "command:ann", "--prompt", "true")
+    shops(one, "up", "command:ann", "--prompt", "sleep 3")
     worktrees = crew_worktrees(shops)
     made = worktrees.repository(str(one))
     assert made is not None
@@ -177,7 +177,7 @@ def test_worktrees_of_a_moved_repository_are_found_again_with_what_was_not_commi
     Path(place.path, "half").write_text("half")
     moved = one.rename(shops.top / "b")
     shops(moved, "down", "--team", "shop", code=None)
-    shops(moved, "up", "command:bob", "--prompt", "true")
+    shops(moved, "up", "command:bob", "--prompt", "sleep 3")
     saved = shops(moved, "salvage", "list", "--team", "shop", "--json").json["items"]
     assert [one["untracked"] for one in saved] == [["half"]]
     assert not Path(place.path).exists()

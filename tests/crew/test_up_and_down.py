@@ -298,18 +298,21 @@ def test_in_a_repository_without_a_commit_nobody_is_started_and_the_way_out_is_s
     assert crew.left()["processes"] == []
 
 
-def test_a_task_without_a_place_to_work_in_fails_once_and_says_what_to_do(crew: Crew) -> None:
+def test_a_task_without_a_place_to_work_in_waits_and_says_what_to_do(crew: Crew) -> None:
+    """It could not be begun, so it is no attempt (D35), and is tried again."""
     crew("up", "script:ann")
     crew.becomes("ann", "idle")
     head = crew.git("rev-parse", "HEAD")
     crew.git("update-ref", "-d", "HEAD")
     crew("tasks", "add", "Write", "--run", "echo here > here.txt", "--owner", "ann")
-    crew.is_done("1")
-    found = crew.task("1")
+    crew.eventually(lambda: crew.task("1")["refused"])
+    crew.eventually(lambda: crew.task("1")["state"] == "pending")
+    found, shown = crew.task("1"), crew("tasks", "show", "1").out
     crew.git("update-ref", "HEAD", head)
-    assert (found["state"], found["failures"]) == ("failed", 1)
-    assert "no commit yet" in found["error"]
-    assert "git commit --allow-empty -m start" in found["error"]
+    assert (found["failures"], found["refused"]["by"]) == (0, "ann")
+    for said in (found["refused"]["why"], shown.replace("\n", " ")):
+        assert "no commit yet" in said
+    assert "git commit --allow-empty -m start" in found["refused"]["why"]
     crew("down")
 
 

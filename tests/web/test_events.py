@@ -32,7 +32,7 @@ def test_the_whole_comes_first_and_then_what_changes(browser, crew):
         crew("tasks", "add", "one more")
         seen.follow(events, lambda whole: "one more" in subjects(whole))
         crew("tasks", "complete", "1", "--as", "bob")
-        seen.follow(events, lambda whole: whole["cells"]["1"] == "completed")
+        seen.follow(events, lambda whole: whole["snapshot"]["tasks"][0]["shown"]["state"] == "completed")
     assert seen.wholes == 1
     assert seen.whole["snapshot"]["tasks"] == browser.get("/api/teams/crew").json["snapshot"]["tasks"]
 

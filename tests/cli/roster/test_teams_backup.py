@@ -51,7 +51,13 @@ class TestBackup:
         manifest = manifest_of(path)
         listed = {entry["path"]: entry for entry in manifest["files"]}
         assert set(listed) == {
-            *("team/config.json", "team/inboxes/ann.json", "team/inboxes/bob.json", "team/mailbox.log"),
+            *(
+                "team/config.json",
+                "team/inboxes/ann.json",
+                "team/inboxes/bob.json",
+                "team/mailbox.log",
+                "team/mailbox.log.seq",
+            ),
             *("team/state.json", "team/kanban-state.json", "tasks/1.json", "tasks/4.json", "tasks/.highwatermark"),
         }
         for name, entry in listed.items():

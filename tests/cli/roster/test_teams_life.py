@@ -337,7 +337,7 @@ class TestArchive:
         assert contents(done.home / ".claude") == before
 
     def test_no_state_follows(self, done):
-        assert "stays so" in done("teams", "state", "crew", "active", code=1).err
+        assert "is complete and cannot be changed" in done("teams", "state", "crew", "active", code=1).err
 
 
 class TestDelete:

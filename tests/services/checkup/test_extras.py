@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from atm.domain.setup.installation import EXTRAS
-from atm.services.checkup.surroundings import EXTRAS_IN_WORDS, examine_extras
+from atm.services.checkup.surroundings import examine_extras
 from atm.wiring.checkup import find_extras
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
@@ -22,18 +22,16 @@ class NoVendors:
 
 def told(extras: dict[str, bool]) -> list[object]:
     files: Any = NoVendors()
-    return [*examine_extras(files, "", extras, lambda extra: f"get {extra}")]
+    return [*examine_extras(files, "", extras, lambda *extras: f"get {' '.join(extras)}")]
 
 
 def test_every_extra_of_the_package_is_known_to_doctor():
     declared = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
-    assert set(EXTRAS) == set(declared) == set(EXTRAS_IN_WORDS) == set(find_extras())
+    assert set(EXTRAS) == set(declared) == set(find_extras())
 
 
 def test_what_is_not_installed_is_said_with_the_command_that_brings_it():
-    first, *rest = told({"tui": False, "web": True})
-    assert first == "tui no, web yes"
-    assert rest == ["tui (the live screen, `atm top`): get tui"]
+    assert told({"tui": False, "web": True, "mcp": False}) == ["tui no, web yes, mcp no; the others: get tui mcp"]
 
 
 def test_where_everything_is_installed_nothing_is_advised():

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 
-EXTRAS_IN_WORDS = {
-    "tui": "the live screen, `atm top`",
-    "web": "the page, `atm web`",
-    "mcp": "tools of agents over MCP, `atm mcp`",
-    "watch": "faster notice of changed files",
-    "otel": "telemetry of the daemon",
-}
-"""What each extra is for."""
-
-
 def examine_settings(files: list[str], broken: AtmError | None) -> Iterator[Finding | str]:
     """Settings that cannot be read keep every other command from working; here the defaults count instead."""
     if broken is not None:
@@ -118,10 +108,10 @@ def _present(files: VendorFiles, vendor: str, project: str, order: SetupOrder) -
 
 
 def examine_extras(
-    files: VendorFiles, project: str, extras: Mapping[str, bool], command_for: Callable[[str], str]
+    files: VendorFiles, project: str, extras: Mapping[str, bool], command_for: Callable[..., str]
 ) -> Iterator[Finding | str]:
     """
-    What was left out when atm was installed, each with the command that brings it; trouble only if an agent is told of
+    What was left out when atm was installed, with the command that brings it; trouble only if an agent is told of
     something that cannot start.
     """
     if not files.can_serve():
@@ -129,7 +119,6 @@ def examine_extras(
             if _present(files, vendor, project, SetupOrder((SERVER,), remove=True)):
                 what = f"{KNOWN[vendor].title} is told of our MCP server, and this atm was installed without it"
                 yield Finding("missing-extra", WARNING, what, command_for("mcp"), subject=f"mcp {vendor}")
-    yield ", ".join(f"{name} {'yes' if is_here else 'no'}" for name, is_here in extras.items())
-    for name, is_here in extras.items():
-        if not is_here:
-            yield f"{name} ({EXTRAS_IN_WORDS.get(name, 'an extra')}): {command_for(name)}"
+    missing = [name for name, is_here in extras.items() if not is_here]
+    hint = f"; the others: {command_for(*missing)}" if missing else ""
+    yield ", ".join(f"{name} {'yes' if is_here else 'no'}" for name, is_here in extras.items()) + hint

@@ -144,6 +144,7 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         "depends on": ids(board.blockers(task)) or "-",
         "needed by": ids([card.id for card in board.dependants(task.id)]) or "-",
         "review": f"approved by {task.reviewer}" if task.review == "approved" else "",
+        "not begun": _word(task.part("refused"), "why"),
         "attempts": f"{task.failures} failed of {task.max_retries + 1}",
         "files": ", ".join(task.files),
         "runtime": task.runtime,

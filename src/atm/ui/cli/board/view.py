@@ -51,6 +51,7 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
         "attempts": task.failures,
         "tries": [*tries_of(task)],
         "last_check": task.part("lastCheck") or None,
+        "refused": task.part("refused") or None,
         "planDetails": task.part("plan") or None,
         "reviewDetails": task.part("review") or None,
         **{key: task.details[key] for key in shown if key in task.details},
