@@ -388,10 +388,19 @@ class GitWorktrees:
             with self._locks.private(f"{home}/{REPOSITORY_FILE}", PATIENT):
                 write_over(self._disk, f"{home}/{REPOSITORY_FILE}", to_bytes(after))
             for path in [*self._folders(f"{home}/{encode(team)}", after)]:
+                self._move_record(path, before, after)
                 notes = checkouts.folder_of_notes(after, path)
                 if notes and os.path.isdir(path) and not os.path.islink(path) and not os.path.isdir(f"{path}/.git"):
                     with self._locks.private(path, PATIENT):
                         write_over(self._disk, f"{path}/.git", to_bytes(f"gitdir: {notes}\n"))
+
+    def _move_record(self, path: str, before: str, after: str) -> None:
+        """What we know of a worktree names the repository where it is now."""
+        known = self._known_record(path)
+        if known is None or known.common != before:
+            return
+        known.common, known.notes = after, f"{after}{known.notes.removeprefix(before)}"
+        write_over(self._disk, self._own_record(path), encode_record(known))
 
     def _folders(self, folder: str, common: str) -> Iterator[str]:
         """Those that lie there, and those that git still knows."""
