@@ -887,6 +887,16 @@ def test_ten_processes_make_worktrees_of_one_repository_at_once(bench, home):
     assert Users(bench.folder).look() == before
 
 
+def test_what_another_process_has_just_removed_is_no_obstacle(bench, monkeypatch):
+    """The list of a folder may name a record that is gone when it is read."""
+    bench.make()
+    disk = type(bench.worktrees._disk)
+    names = disk.names
+    monkeypatch.setattr(disk, "names", lambda self, folder: [*names(self, folder), ".known-gone"])
+    made = bench.worktrees.make(bench.repository, "crew", "8", "bob")
+    assert Path(made.path, ".git").exists()
+
+
 def test_two_that_want_the_same_one_get_it(bench, home):
     words = [sys.executable, "-c", MAKE.replace('"a", "b"', '"b"'), str(home), str(bench.folder), "1"]
     racing = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]

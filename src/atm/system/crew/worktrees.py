@@ -506,7 +506,10 @@ class GitWorktrees:
         """What an agent wrote into git's notes on one worktree can keep git from working on all of them."""
         folder = f"{self._layout.worktrees}/{key}"
         for name in self._disk.names(folder):
-            known = decode_record(read_whole(self._disk, f"{folder}/{name}")) if name.startswith(KNOWN) else None
+            try:
+                known = decode_record(read_whole(self._disk, f"{folder}/{name}")) if name.startswith(KNOWN) else None
+            except FileNotFoundError:
+                continue  # another process has just removed that worktree
             place = self._place(known.path) if known is not None else None
             if place is not None and self._own_record(place.path) == f"{folder}/{name}":
                 repairing.repair_what_stops_git(place)

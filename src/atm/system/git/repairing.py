@@ -101,11 +101,15 @@ def repair_what_stops_git(place: KnownPlace) -> None:
         return
     for name, data in _ways(place):
         path = f"{place.notes}/{name}"
-        if not os.path.lexists(path) or _read(path) == data:
+        # Another process may be removing this worktree: what it has deleted in the meantime was not damaged.
+        if not os.path.lexists(path) or _read(path) == data or not os.path.lexists(path):
             continue
-        if is_folder(path):
-            shutil.rmtree(path)
-        _put(path, data)
+        try:
+            if is_folder(path):
+                shutil.rmtree(path)
+            _put(path, data)
+        except FileNotFoundError:
+            continue
 
 
 def _ways(place: KnownPlace) -> tuple[tuple[str, bytes], ...]:
