@@ -42,6 +42,8 @@ PROGRAMS = {
     "bash": Program("bash"),
     "zsh": Program("zsh"),
     "fish": Program("fish"),
+    "dash": Program("dash"),
+    "bwrap": Program("bubblewrap"),
     "chattr": Program("e2fsprogs", ("lsattr",)),
     "mount": Program("mount", ("umount",)),
     "systemd-analyze": Program("systemd", ("systemctl", "journalctl")),

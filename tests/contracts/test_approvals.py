@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from atm.domain.approvals.requests import APPROVED, ASKED, DENIED, Approval, GivenAnswer, RuleNote
+from atm.domain.approvals.requests import APPROVED, ASKED, DENIED, USED, Approval, GivenAnswer, RuleNote
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.formats.approvals.records import AuditLine
 from atm.formats.files.layout import Layout
@@ -62,6 +62,20 @@ def yes(by: str = "ann", state: str = APPROVED) -> GivenAnswer:
     return GivenAnswer(state, by=by, how="h", pid=7, at=1100.0, reason="r")
 
 
+def line(one: Approval, event: str) -> AuditLine:
+    return AuditLine(1000.0, one.id, event, by="bob", how="h", pid=1, rule=RuleNote())
+
+
+def granted(approvals: Approvals, *events: str) -> Approval:
+    """A request with a yes, and with these lines in the audit."""
+    approvals.seal("crew", 900.0)
+    one = asked()
+    approvals.create(one)
+    approvals.answer(one, yes())
+    approvals.note("crew", [line(one, event) for event in events or (ASKED, APPROVED)])
+    return one
+
+
 def found(approvals: Approvals, one: Approval) -> Approval:
     read = approvals.read(one.team, one.id)
     assert read is not None
@@ -104,17 +118,18 @@ def test_the_first_answer_counts(approvals):
 
 @pytest.mark.parametrize("what", ["answer", "use"])
 def test_of_many_at_once_one_is_first(approvals, what):
-    one = asked()
+    one = granted(approvals) if what == "use" else asked()
     approvals.create(one)
-    if what == "use":
-        approvals.answer(one, yes())
     ready = threading.Barrier(4)
     won: list[int] = []
 
     def try_it(number: int) -> None:
         ready.wait(30)
-        does = approvals.answer(one, yes(f"n{number}")) if what == "answer" else approvals.use(one, 1.0, f"n{number}")
-        if does:
+        if what == "answer":
+            is_first = approvals.answer(one, yes(f"n{number}"))
+        else:
+            is_first = approvals.use(one, 1.0, f"n{number}", line(one, USED))
+        if is_first:
             won.append(number)
 
     threads = [threading.Thread(target=try_it, args=[number]) for number in range(4)]
@@ -128,13 +143,19 @@ def test_of_many_at_once_one_is_first(approvals, what):
 
 
 def test_a_yes_is_used_once(approvals):
-    one = asked()
-    approvals.create(one)
-    approvals.answer(one, yes())
-    assert approvals.use(one, 1200.0, "call-1")
-    assert not approvals.use(one, 1201.0, "call-2")
+    one = granted(approvals)
+    assert approvals.use(one, 1200.0, "call-1", line(one, USED))
+    assert not approvals.use(one, 1201.0, "call-2", line(one, USED))
     read = found(approvals, one)
     assert (read.used_at, read.used_by) == (1200.0, "call-1")
+    assert approvals.events(one) == [ASKED, APPROVED, USED]
+
+
+@pytest.mark.parametrize("events", [[ASKED], [APPROVED], [ASKED, DENIED, APPROVED], [ASKED, APPROVED, USED]], ids=str)
+def test_a_yes_is_not_used_unless_the_audit_agrees(approvals, events):
+    one = granted(approvals, *events)
+    assert not approvals.use(one, 1200.0, "call-1", line(one, USED))
+    assert found(approvals, one).used_at is None
 
 
 def test_whoever_leaves_is_remembered_and_may_leave_again(approvals):
@@ -156,10 +177,8 @@ def test_the_version_changes_with_what_is_asked_and_answered(approvals):
 
 
 def test_what_is_removed_is_gone_and_removing_it_again_is_nothing(approvals):
-    one = asked()
-    approvals.create(one)
-    approvals.answer(one, yes())
-    approvals.use(one, 1.0, "c")
+    one = granted(approvals)
+    assert approvals.use(one, 1.0, "c", line(one, USED))
     approvals.leave(one, 1.0)
     approvals.remove(one)
     approvals.remove(one)
@@ -204,13 +223,11 @@ def files(layout) -> tuple[Approvals, Path]:
 @pytest.mark.skipif(os.name == "nt", reason="modes are a POSIX thing")
 def test_all_of_it_is_private(files):
     approvals, folder = files
-    one = asked()
-    approvals.create(one)
-    approvals.answer(one, yes())
-    approvals.use(one, 1.0, "c")
+    one = granted(approvals)
+    assert approvals.use(one, 1.0, "c", line(one, USED))
     approvals.note("crew", [AuditLine(1.0, "a", ASKED, by="", how="", pid=1, rule=RuleNote())])
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir() if path.is_file()}
-    assert {f"{one.id}.json", f"{one.id}.answer", f"{one.id}.used", "audit.jsonl"} <= set(modes)
+    assert {f"{one.id}.json", f"{one.id}.answer", f"{one.id}.used", "audit.jsonl", "audit.seal"} <= set(modes)
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
@@ -231,13 +248,13 @@ def test_where_the_folder_is_a_file_nothing_is_asked_answered_or_noted(files):
     approvals.create(one)
     os.rename(folder, folder.with_name("aside"))
     folder.write_text("x")
-    line = AuditLine(1000.0, "a", ASKED, by="bob", how="h", pid=1, rule=RuleNote())
     for write in (
         lambda: approvals.create(asked(2)),
         lambda: approvals.answer(one, yes()),
-        lambda: approvals.use(one, 1.0, "c"),
-        lambda: approvals.note("crew", [line]),
+        lambda: approvals.seal("crew", 1.0),
+        lambda: approvals.note("crew", [line(one, ASKED)]),
     ):
         with pytest.raises(AtmError):
             write()
+    assert not approvals.use(one, 1.0, "c", line(one, USED))
     assert approvals.read("crew", one.id) is None

@@ -498,3 +498,17 @@ def test_work_that_git_removed_is_named_in_plain_words_and_can_be_left_out(crew:
         assert "atm merge skip" in said.json["error"]["remedy"]
     assert "Traceback" not in crew("merge", "radar", "--team", "crew", code=None).err
     assert merge(crew, "skip", "1", "--reason", "git removed it")["item"]["skipped"]
+
+
+def test_a_target_that_git_removed_with_all_that_was_merged_is_told_of_in_words(crew: Crew, flagged: str) -> None:
+    """The user deletes the result too: what was merged already is gone, and so is what the rest began from."""
+    for ref in crew.git("for-each-ref", "--format=%(refname)", "refs/heads/atm", "refs/atm").split():
+        crew.git("update-ref", "-d", ref)
+    crew.git("reflog", "expire", "--expire=now", "--all")
+    crew.git("gc", "-q", "--prune=now")
+    for words in (("work",), ("retry", flagged)):
+        said = crew("merge", *words, "--team", "crew", "--json", code=None)
+        error = json.loads(said.out.splitlines()[-1])["error"]
+        assert error["code"] == "commit-gone", error
+        assert "atm merge skip" in error["remedy"]
+    assert merge(crew, "skip", flagged, "--reason", "git removed it")["item"]["skipped"]

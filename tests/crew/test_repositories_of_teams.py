@@ -95,6 +95,7 @@ def test_two_repositories_of_one_folder_name_have_two_teams_and_each_branch_its_
         "device": status.st_dev,
         "inode": status.st_ino,
         "root_commit": git(one, "rev-list", "--max-parents=0", "HEAD"),
+        "head_commit": git(one, "rev-parse", "HEAD"),
     }
     listed = shops(two, "runs", "list", "--json").json
     assert (listed["team"], [row["run"] for row in listed["runs"]]) == ("shop-2", [second["run"]])
@@ -222,6 +223,23 @@ def test_what_was_cloned_again_in_place_keeps_the_team_and_another_project_does_
     report, said = shops.run(one, "three")
     assert report["team"] == "shop-2"
     assert "shop-2" in said
+
+
+def test_a_shallow_clone_that_gets_the_inode_of_a_deleted_one_gets_a_team_of_its_own(shops: Shops) -> None:
+    one, other = shops.make("a/one"), shops.make("b/other")
+    for folder in (one, other):  # so that a clone of the last commit is shallow
+        git(folder, "commit", "-q", "--allow-empty", "-m", "more")
+    shop = shops.top / "c" / "shop"
+    git(shops.top, "clone", "-q", "--depth", "1", f"file://{one}", str(shop))
+    assert shops.run(shop, "same")[0]["team"] == "shop"
+    assert shops.run(shop, "more")[0]["team"] == "shop"
+    shutil.rmtree(shop)
+    git(shops.top, "clone", "-q", "--depth", "1", f"file://{other}", str(shop))
+    shops.change_state("shop", repository={**shops.binding("shop"), "inode": shop.joinpath(".git").stat().st_ino})
+    report, said = shops.run(shop, "same")
+    assert (report["team"], report["tasks"]["completed"]) == ("shop-2", ["1"])
+    assert "shop-2" in said
+    assert git(shop, "show", "atm/result/shop-2:same.txt") == "same"
 
 
 def test_a_linked_worktree_and_a_bare_repository_share_one_team(shops: Shops) -> None:

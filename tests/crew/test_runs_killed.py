@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -125,6 +126,26 @@ def test_ctrl_c_at_the_question_changes_nothing(crew: Crew) -> None:
     assert len(crew.running()) > 0
 
 
+def test_a_run_that_is_killed_while_the_user_reads_another_plan_is_never_replaced_unasked(crew: Crew) -> None:
+    """When the plan was shown the run was under way, so nothing was asked then; when the user says yes it is dead."""
+    killed = Killed(crew)
+    loop = crew.atm.start("run", "--resume", "--team", "crew", "--json")
+    crew.eventually(lambda: crew("runs", "list", "--team", "crew", "--json").json["runs"][-1]["state"] == "running")
+    killed.plan.write_text(OTHER)
+    terminal = killed.at_terminal(*killed.words)
+    assert "died" not in terminal.read_until(lambda text: "[y/N]" in text or "[Y/n]" in text)
+    loop.kill()
+    loop.communicate(timeout=60)
+    terminal.type("y\n")
+    shown = terminal.read_until(lambda _: False)
+    assert terminal.close() == 1
+    assert f"atm run --resume {killed.run} --team crew" in " ".join(shown.split())
+    assert states(crew) == {"1": "in_progress", "2": "blocked"}
+    assert (killed.begun(), len(crew("runs", "list", "--team", "crew", "--json").json["runs"])) == (1, 1)
+    killed.go.write_text("")
+    assert killed.last_word("run", "--resume", "--team", "crew")["outcome"] == "success"
+
+
 def test_another_plan_with_fresh_ends_what_is_left_and_does_both(crew: Crew) -> None:
     killed = Killed(crew)
     killed.plan.write_text(OTHER)
@@ -143,8 +164,9 @@ def test_another_plan_with_fresh_ends_what_is_left_and_does_both(crew: Crew) -> 
 
 def test_a_run_that_was_killed_with_its_agent_is_resumed_and_its_task_is_not_charged(crew: Crew) -> None:
     killed = Killed(crew)
-    for one in crew.running():
-        os.kill(one.pid, signal.SIGKILL)
+    for one in sorted(crew.running(), key=lambda one: one.pid):  # the host before its command
+        with contextlib.suppress(ProcessLookupError):  # it ended with the one before
+            os.kill(one.pid, signal.SIGKILL)
     killed.go.write_text("")
     assert killed.last_word("run", "--resume", "--team", "crew")["outcome"] == "success"
     assert (killed.begun(), killed.failures()) == (2, {"1": 0, "2": 0})

@@ -247,3 +247,23 @@ def test_a_window_that_a_record_names_and_that_is_another_agents_stays(crew: Cre
     assert not _lives(cat.pid)
     crew("stop", "--team", "crew")
     assert crew.left() == NOTHING
+
+
+def test_what_a_person_runs_in_a_window_or_a_pane_beside_an_agent_is_no_agent(crew: Crew) -> None:
+    skip_without("tmux")
+    crew("up", "command:bob", "command:cat", "--backend", "tmux")
+    bob = crew.record("bob")
+    kinds = (("new-window", "-t", "=atm-crew:"), ("split-window", "-t", bob.pane), ("new-session",))
+    pids = []
+    for kind in kinds:
+        words = ("tmux", "-S", bob.server, *kind, "-d", "-P", "-F", "#{pane_pid}", "--", "sleep", "987")
+        pids.append(int(subprocess.run(words, capture_output=True, check=True).stdout))
+    try:
+        marked = {one.pid for one in crew.running()}
+        assert (bob.pid in marked, marked & {*pids}) == (True, set())
+        crew("kill", "bob")
+        assert crew("stop", "--team", "crew", "--json").json["left"] == []
+        assert [pid for pid in pids if not _lives(pid)] == []
+        assert crew.left() == NOTHING
+    finally:
+        subprocess.run(("tmux", "-S", bob.server, "kill-server"), check=False, capture_output=True)

@@ -153,6 +153,27 @@ def test_a_command_that_outlives_the_limit_of_its_task_is_one_attempt_and_leaves
     assert crew.left() == NOTHING
 
 
+def test_a_check_that_outlives_the_limit_of_its_task_is_one_attempt_and_leaves_no_process(crew: Crew) -> None:
+    """The checks are part of the attempt: their own limit, of ten minutes, is not the task's."""
+    crew("config", "set", "board.max_retries", "0")
+    at = crew.folder.parent
+    plan, check = at / "plan.md", at / "check.sh"
+    check.write_text(HANGS.format(at=at))
+    plan.write_text(
+        f"- [ ] Hangs (run: echo half > b.txt) (accept: sh {check}) (timeout: 3s)\n- [ ] Next (run: true)\n"
+    )
+    out = crew("run", "--plan", str(plan), *ONE, "--yes", "--json", code=2).out
+    *events, report = [json.loads(line) for line in out.splitlines()]
+    assert [name for name in PIDS if is_running(int((at / name).read_text()))] == []
+    (failed,) = of_kind(events, "task.failed")
+    assert failed["detail"]["attempt"] == 1
+    assert failed["detail"]["error"].startswith("it ran longer than its limit of 3s")
+    assert f"command sh {check} did not end" in failed["detail"]["error"]
+    assert report["tasks"]["completed"] == ["2"]
+    assert crew.git("show", "atm/work/crew/1-a1:b.txt") == "half"
+    assert crew.left() == NOTHING
+
+
 def test_the_time_on_a_task_its_limit_and_its_silence_are_said_by_members_status_and_the_snapshot(
     crew: Crew, hanging: Begin
 ) -> None:

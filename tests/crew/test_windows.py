@@ -60,7 +60,7 @@ def test_every_surface_says_that_it_waits_for_a_person_and_for_what(asking: Aski
     asking.asks(HOOKS)
     crew.eventually(lambda: _member(crew)["state"] == "waiting")
     assert _member(crew)["asks"] == HOOKS
-    for command in ("members", "status"):
+    for command in ("members", "status", "peek"):
         said = " ".join(crew(command, "--team", "crew").out.split())
         assert "waits for you" in said
         assert f"its program asks {HOOKS}; {ANSWER}" in said

@@ -192,6 +192,17 @@ def make_the_head_a_pipe(stage: Stage) -> None:
     os.mkfifo(stage.notes / "HEAD")
 
 
+def make_the_lock_of_the_list_a_pipe(stage: Stage) -> None:
+    (stage.notes / "locked").unlink(missing_ok=True)
+    os.mkfifo(stage.notes / "locked")
+
+
+def lead_the_head_to_a_pipe(stage: Stage) -> None:
+    os.mkfifo(stage.notes / "pipe")
+    (stage.notes / "HEAD").unlink()
+    (stage.notes / "HEAD").symlink_to(stage.notes / "pipe")
+
+
 def stand_on_the_users_branch(stage: Stage) -> None:
     (stage.notes / "HEAD").write_text("ref: refs/heads/main\n")
 
@@ -251,6 +262,7 @@ DAMAGES: list[Callable[[Stage], None]] = [
     *(delete_the_common_folder, make_the_common_folder_a_folder, make_the_common_folder_a_pipe),
     *(overwrite_the_way_back, lead_the_way_back_to_the_user),
     *(empty_the_head, break_the_head, link_the_head_to_the_users, make_the_head_a_pipe, stand_on_the_users_branch),
+    *(lead_the_head_to_a_pipe, make_the_lock_of_the_list_a_pipe),
     *(stand_on_another_branch, leave_locks, break_the_index, break_the_index_inside, delete_the_index),
     *(make_the_index_a_pipe, delete_the_notes, link_the_notes_elsewhere, delete_the_branch),
 ]
@@ -275,6 +287,22 @@ def test_work_is_committed_on_its_branch_all_the_same(stage: Stage, damage: Call
     assert trees.commit(stage.worktree, "ann", "more") != commit
     trees.remove(stage.worktree, branch=False)
     assert git(stage.bench.folder, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+@pytest.mark.parametrize("damage", [each for each in DAMAGES if each is not leave_locks])
+def test_a_git_that_was_killed_in_a_damaged_worktree_left_locks(stage: Stage, damage: Callable[[Stage], None]) -> None:
+    damage(stage)
+    if stage.notes.is_dir() and not stage.notes.is_symlink():
+        (Path(stage.worktree.common) / "refs" / "heads" / stage.worktree.branch).parent.mkdir(
+            parents=True, exist_ok=True
+        )
+        leave_locks(stage)
+        (stage.notes / "HEAD.lock").unlink()
+        (stage.notes / "HEAD.lock").mkdir()
+    commit = stage.bench.worktrees.commit(stage.worktree, "ann", "work")
+    assert stage.bench.file(commit, "new.txt") == "precious file"
+    assert git(stage.bench.folder, "rev-parse", stage.worktree.branch) == commit
+    stage.bench.worktrees.remove(stage.worktree, branch=True)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -305,6 +333,7 @@ def test_its_work_is_saved_and_it_is_removed_all_the_same(stage: Stage, damage: 
     [
         *(empty_the_common_folder, make_the_common_folder_a_folder, make_the_common_folder_a_pipe),
         *(lead_the_common_folder_elsewhere, overwrite_the_way_back, empty_the_head, make_the_head_a_pipe),
+        *(lead_the_head_to_a_pipe, make_the_lock_of_the_list_a_pipe),
         *(link_the_notes_elsewhere, begin_another_repository, leave_locks),
     ],
 )
@@ -447,13 +476,17 @@ def test_a_run_whose_tasks_damage_their_worktrees_ends_by_itself_with_their_work
     assert crew.git("fsck", "--no-dangling") == ""
 
 
-def test_a_task_that_removes_its_own_worktree_fails_and_the_run_ends(crew: Crew) -> None:
+@pytest.mark.parametrize("harm", ["cd /; rm -rf $ATM_WORKTREE", "rm -rf $PWD", "mv $PWD $AWAY/$$", "rm -rf ../*"])
+def test_a_task_that_removes_its_own_worktree_fails_and_the_run_ends(crew: Crew, harm: str) -> None:
     plan = crew.folder.parent / "plan.md"
-    plan.write_text("- [ ] Go (run: cd /; rm -rf $ATM_WORKTREE) (retries: 0)\n- [ ] Good (run: echo g > g.txt)\n")
+    away = crew.folder.parent / "away"
+    away.mkdir()
+    plan.write_text(f"- [ ] Go (run: {harm.replace('$AWAY', str(away))})\n- [ ] Good (run: echo g > g.txt)\n")
     words = ("--runtime", "script", "--agents", "1", "--team", "crew", "--yes", "--json")
     report = json.loads(crew("run", "--plan", str(plan), *words, code=2).out.splitlines()[-1])
     assert (report["outcome"], report["tasks"]["failed"], report["tasks"]["completed"]) == ("partial", ["1"], ["2"])
     assert "is gone" in crew.task("1")["error"]
+    assert crew.task("1")["failures"] == 3
     assert crew.left() == NOTHING
 
 

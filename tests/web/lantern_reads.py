@@ -7,6 +7,8 @@ from typing import Any
 from tests.tui.lantern import LANTERN, NOW, ago
 
 from atm.domain.crew.costs import CostEstimate
+from atm.domain.merges.items import MergeItem
+from atm.domain.merges.shown_state import shown_merge
 from atm.formats.files.times import to_iso
 
 GOAL = "0.4: check only what changed, and say it in machine-readable reports"
@@ -224,6 +226,7 @@ def _merge(task: int, agent: str, subject: str, status: str, before: float, **mo
         "done_at": NOW - before,
         "files": ["src/lantern/cli.py", "tests/test_cli.py"],
         "status": status,
+        "shown": shown_merge(MergeItem(task=str(task), status=status)).fields(),
         "checks": checks,
         "needs_human": False,
         "skipped": False,

@@ -95,7 +95,7 @@ class RepoSettings:
 class Settings:
     """All settings, read once and never changed."""
 
-    __slots__ = ("_values", "files", "policies", "repo", "repo_file", "root")
+    __slots__ = ("_values", "files", "folder", "own_file", "policies", "repo", "repo_file", "root")
 
     def __init__(
         self,
@@ -105,6 +105,9 @@ class Settings:
         root: str,
         repo: RepoSettings | None = None,
         policies: Policies | None = None,
+        *,
+        own_file: str = "",
+        folder: str = "",
     ) -> None:
         self._values = values
         self.files = files
@@ -115,6 +118,10 @@ class Settings:
         """What the repository's file says, and how much of it counts."""
         self.policies = policies or []
         """Which files say something of approvals, whether it is the user's own, and what."""
+        self.own_file = own_file
+        """The user's own file, whether it exists or not; empty where no settings were read."""
+        self.folder = folder
+        """The folder from which a repository's file was looked for."""
 
     def setting(self, key: str) -> Setting:
         check_key(key)
@@ -185,7 +192,7 @@ def load(
         values[key] = Setting(given, "flag")
     if DEFAULT_TEAM in repo.ignored:
         _take_own_team(layout, repo, values, speaker, f"{REPO_FILE} {repo_file}")
-    return Settings(values, files, repo_file, root, repo, policies)
+    return Settings(values, files, repo_file, root, repo, policies, own_file=layout.settings, folder=cwd)
 
 
 def _lower(key: str, values: dict[str, Setting], said: Setting) -> Setting:

@@ -35,8 +35,19 @@ class Approvals(Protocol):
     def answer(self, approval: Approval, answer: GivenAnswer) -> bool:
         """False if there is an answer already."""
 
-    def use(self, approval: Approval, at: float, call_id: str) -> bool:
-        """False if it was used already."""
+    def seal(self, team: str, now: float) -> None:
+        """Before a request is made: from now on, no line of the audit can disappear unnoticed."""
+
+    def events(self, approval: Approval) -> list[str] | None:
+        """
+        What the audit says about a request, oldest first. None: the audit was damaged since the request was made.
+        """
+
+    def use(self, approval: Approval, at: float, call_id: str, line: AuditLine) -> bool:
+        """
+        Mark an approval as used and write the line about it, in one step. False unless the audit says that it was
+        asked for and approved, and nothing else: a missing or damaged audit permits nothing.
+        """
 
     def leave(self, approval: Approval, at: float) -> None:
         """Whoever asked does not wait any more."""

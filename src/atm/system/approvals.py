@@ -1,14 +1,17 @@
 """
 Requests for approval on disk: implements `ports.approvals.Approvals`.
 
-`{id}.json` is the request, written once; `{id}.answer`, `{id}.used` and `{id}.left` are made by whoever is first. The
-last six letters of an id are of the call's digest, so that a call finds the requests about it by their names.
+`{id}.json` is the request, written once; `{id}.answer`, `{id}.used` and `{id}.left` are created exclusively. The last
+six letters of an id are of the call's digest, so that a call finds the requests about it by their names.
+
+The audit decides whether an approval may be used, not the absence of a file: `audit.seal` shows whether lines of the
+audit were removed. The lock on the seal is taken before the lock on the audit.
 """
 
 from __future__ import annotations
 
-from atm.domain.approvals.requests import APPROVED
-from atm.domain.errors import NoSuchTeam
+from atm.domain.approvals.requests import APPROVED, LEFT, SKEW, USED, audit_objection
+from atm.domain.errors import NoSuchTeam, UnreadableFile
 from atm.formats.approvals.records import (
     decode_given,
     decode_mark,
@@ -21,7 +24,7 @@ from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.system.files.numbered_log import NumberedLog
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.team_data import TeamData
-from atm.system.files.whole_files import read_whole, write_new
+from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +32,14 @@ if TYPE_CHECKING:
 
     from atm.domain.approvals.requests import Approval, GivenAnswer
     from atm.domain.plain import Record
+    from atm.formats.approvals.audit_seal import AuditSeal
     from atm.formats.approvals.records import AuditLine
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.ports.files.records import TeamSecrets
     from atm.system.files.locking import Locks
 
-SUFFIX, ANSWER, USED, LEFT = ".json", ".answer", ".used", ".left"
+SUFFIX, ANSWER, USED_MARK, LEFT_MARK = ".json", ".answer", ".used", ".left"
 LARGEST = 4 << 20
 OF_DIGEST = 6
 """Letters of a call's digest with which the id of a request about it ends."""
@@ -48,6 +52,7 @@ class ApprovalFiles:
         self._disk = disk
         self._layout = layout
         self._secrets = secrets
+        self._locks = locks
         self._places = TeamData(disk, layout)
         self._log = NumberedLog(disk, locks, layout)
 
@@ -80,17 +85,44 @@ class ApprovalFiles:
         said = encode_given(approval, answer, self._secrets.secret(approval.team))
         return self._mark(approval, ANSWER, said)
 
-    def use(self, approval: Approval, at: float, call_id: str) -> bool:
-        return self._mark(approval, USED, encode_mark(at, call_id))
+    def seal(self, team: str, now: float) -> None:
+        path = self._seal_path(team)
+        with in_team(path):
+            self._places.check(team, path)
+            self._places.prepare(team, path)
+            with self._locks.private(path):
+                audit, seal = self._audit_bytes(team), self._read_seal(team)
+                if seal is None or seal.since > now + SKEW or not seal.fits(audit):
+                    self._write_seal(team, audit, now)
+
+    def events(self, approval: Approval) -> list[str] | None:
+        with explained(self._audit_path(approval.team)):
+            return self._events(approval, self._read_seal(approval.team))
+
+    def use(self, approval: Approval, at: float, call_id: str, line: AuditLine) -> bool:
+        team = approval.team
+        path, secret = self._seal_path(team), self._secrets.secret(team)
+        with in_team(path), self._locks.private(path):
+            self._places.check(team, path)
+            seal = self._read_seal(team)
+            events = self._events(approval, seal)
+            if seal is None or events is None or audit_objection(events, APPROVED):
+                return False
+            if not self._mark(approval, USED_MARK, encode_mark(approval, USED, at, call_id, secret)):
+                return False
+            self._log.append_to(self._audit_path(team), [line])
+            self._write_seal(team, self._audit_bytes(team), seal.since)
+            return True
 
     def leave(self, approval: Approval, at: float) -> None:
-        self._mark(approval, LEFT, encode_mark(at, ""))
+        secret = self._secrets.secret(approval.team)
+        self._mark(approval, LEFT_MARK, encode_mark(approval, LEFT, at, "", secret))
 
     def remove(self, approval: Approval) -> None:
         """The request last: what is left of a removal that was cut off is still what it was."""
         path = self._path(approval.team, approval.id).removesuffix(SUFFIX)
         with explained(path):
-            for suffix in (LEFT, USED, ANSWER, SUFFIX):
+            for suffix in (LEFT_MARK, USED_MARK, ANSWER, SUFFIX):
                 if self._disk.look(f"{path}{suffix}") is not None:
                     self._disk.remove(f"{path}{suffix}")
 
@@ -106,19 +138,16 @@ class ApprovalFiles:
             return self._disk.look(path) is not None
 
     def note(self, team: str, lines: Sequence[AuditLine]) -> None:
-        path = f"{self._layout.approvals(team)}/audit.jsonl"
+        path = self._audit_path(team)
         with in_team(path):
             self._places.check(team, path)
             self._places.prepare(team, path)
             self._log.append_to(path, lines)
 
     def audit(self, team: str) -> list[Record]:
-        path = f"{self._layout.approvals(team)}/audit.jsonl"
+        path = self._audit_path(team)
         with explained(path):
-            try:
-                lines = read_whole(self._disk, path).split(b"\n")
-            except FileNotFoundError:
-                return []
+            lines = self._audit_bytes(team).split(b"\n")
         found: list[Record] = []
         for line in lines:
             try:
@@ -126,6 +155,44 @@ class ApprovalFiles:
             except NotJson:
                 continue  # torn by a crash, or none of ours
         return found
+
+    # The audit.
+
+    def _audit_path(self, team: str) -> str:
+        return f"{self._layout.approvals(team)}/audit.jsonl"
+
+    def _seal_path(self, team: str) -> str:
+        return f"{self._layout.approvals(team)}/audit.seal"
+
+    def _audit_bytes(self, team: str) -> bytes:
+        """All of it; empty if there is none yet."""
+        path = self._audit_path(team)
+        found = self._disk.look(path)
+        if found is None:
+            return b""
+        if found.kind != "file":
+            raise UnreadableFile(f"{path} is not a file", "look at it, and remove it", path)
+        return read_whole(self._disk, path)
+
+    def _events(self, approval: Approval, seal: AuditSeal | None) -> list[str] | None:
+        from atm.formats.approvals.audit_seal import events_in  # here: a call that a rule decides reads no audit
+
+        if seal is None or approval.asked_at < seal.since:
+            return None
+        audit = self._audit_bytes(approval.team)
+        return events_in(audit, approval.id) if seal.fits(audit) else None
+
+    def _read_seal(self, team: str) -> AuditSeal | None:
+        from atm.formats.approvals.audit_seal import decode_seal
+
+        data = self._content(self._seal_path(team))
+        return decode_seal(data, team, self._secrets.secret(team)) if data else None
+
+    def _write_seal(self, team: str, audit: bytes, since: float) -> None:
+        from atm.formats.approvals.audit_seal import encode_seal, sealed
+
+        content = encode_seal(sealed(audit, since), team, self._secrets.secret(team))
+        write_over(self._disk, self._seal_path(team), content)
 
     # Files.
 
@@ -169,11 +236,11 @@ class ApprovalFiles:
         except NotJson:
             return None
         self._read_answer(approval, self._content(f"{stem}{ANSWER}"), secret)
-        used, left = self._content(f"{stem}{USED}"), self._content(f"{stem}{LEFT}")
+        used, left = self._content(f"{stem}{USED_MARK}"), self._content(f"{stem}{LEFT_MARK}")
         if used is not None:
-            approval.used_at, approval.used_by = decode_mark(used)
+            approval.used_at, approval.used_by = decode_mark(used, approval, USED, secret)
         if left is not None:
-            approval.left_at = decode_mark(left)[0]
+            approval.left_at = decode_mark(left, approval, LEFT, secret)[0]
         return approval
 
     def _read_answer(self, approval: Approval, data: bytes | None, secret: bytes) -> None:

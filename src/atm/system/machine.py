@@ -210,3 +210,15 @@ def _home(environment: Mapping[str, str]) -> str:
 
         raise NoHome("HOME is not set, so there is no folder to keep mail in", "set HOME, or ATM_HOME to any folder")
     return _absolute(home)
+
+
+def program_on_path(name: str, path: str) -> str:
+    """
+    The real path of the program that a shell with this PATH starts under a name; empty if there is none. By hand: the
+    permission hook asks, and `shutil` takes longer to import than this takes to look.
+    """
+    for folder in path.split(":"):
+        found = f"{folder or '.'}/{name}"
+        if os.path.isfile(found) and os.access(found, os.X_OK):
+            return os.path.realpath(found)
+    return ""

@@ -56,6 +56,11 @@ def read_repo_file(layout: Layout, path: str) -> RepoFile:
     return RepoFile(folder, real, content, digest, state_of(read_consents(layout).trusted, folder, real, digest))
 
 
+def repo_owner(path: str) -> int | None:
+    """The other user to whom a repository's file, its folder or the repository belongs: then it is not read."""
+    return foreign_owner(_folder_of(path), _slashes(os.path.realpath(path)))
+
+
 def _folder_of(path: str) -> str:
     folder = os.path.dirname(os.path.abspath(path))
     inside = os.path.basename(folder) in (".atm", ".claude")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from copy import copy
 
-from atm.domain.approvals.requests import Approval, GivenAnswer
+from atm.domain.approvals.requests import APPROVED, Approval, GivenAnswer, audit_objection
 from atm.domain.errors import NoSuchTeam
 from atm.formats.approvals.records import AuditLine
 from atm.testing.team import MemoryRosters
@@ -22,6 +23,7 @@ class MemoryApprovals:
         self._rosters = rosters
         self._all: dict[tuple[str, str], Approval] = {}
         self._audit: dict[str, list[Record]] = {}
+        self._turn = threading.Lock()
 
     def _check(self, team: str) -> None:
         if self._rosters.find(team) is None:
@@ -54,12 +56,20 @@ class MemoryApprovals:
         kept.answer = answer
         return True
 
-    def use(self, approval: Approval, at: float, call_id: str) -> bool:
+    def seal(self, team: str, now: float) -> None:  # noqa: ARG002 - nobody changes the audit of a fake
+        self._check(team)
+
+    def events(self, approval: Approval) -> list[str] | None:
+        return [str(line["event"]) for line in self.audit(approval.team) if line["id"] == approval.id]
+
+    def use(self, approval: Approval, at: float, call_id: str, line: AuditLine) -> bool:
         kept = self._all[approval.team, approval.id]
-        if kept.used_at is not None:
-            return False
-        kept.used_at, kept.used_by = at, call_id
-        return True
+        with self._turn:
+            if kept.used_at is not None or audit_objection(self.events(approval) or [], APPROVED):
+                return False
+            kept.used_at, kept.used_by = at, call_id
+            self.note(approval.team, [line])
+            return True
 
     def leave(self, approval: Approval, at: float) -> None:
         self._all[approval.team, approval.id].left_at = at

@@ -50,6 +50,7 @@ class MemoryProcesses:
     def __init__(self) -> None:
         self.parents: dict[int, int] = {}
         self.commands: dict[int, str] = {}
+        self.environments: dict[int, dict[str, str]] = {}
         self._owners: dict[int, list[ProcessOwner]] = {}
 
     def ancestors(self, pid: int) -> list[int]:
@@ -64,6 +65,9 @@ class MemoryProcesses:
     def record(self, pid: int, owner: ProcessOwner) -> None:
         if owner not in self.owners(pid):
             self._owners.setdefault(pid, []).append(owner)
+
+    def environment(self, pid: int) -> dict[str, str]:
+        return self.environments.get(pid, {})
 
     def command(self, pid: int) -> str:
         return self.commands.get(pid, "")

@@ -174,7 +174,7 @@ def _visit(
             stop_on=settings.text("delivery.stop_on"),
             brief=lambda: _brief(layout, settings, room, team.name, me),
             locate=lambda: _locate(room, call, environment),
-            introduce=lambda: _introduce(room, team, me),
+            introduce=lambda: introduce(room, team, me),
             log=lambda what: _log(f"{call.vendor} {call.event}", what),
         )
     )
@@ -258,7 +258,8 @@ def _locate(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> E
     return locate_session(room, call, environment)
 
 
-def _introduce(room: Teamroom, team: Team, me: str) -> int | None:
+def introduce(room: Teamroom, team: Team, me: str) -> int | None:
+    """The vendor's program above this process is the member's from now on, as far as it was not known before."""
     from atm.services.team.standing import record_agent
 
     return record_agent(room, team, me, os.getpid())

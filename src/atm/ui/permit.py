@@ -20,11 +20,11 @@ from atm.domain.team.team import is_human
 from atm.formats.approvals.tool_calls import read_tool_call
 from atm.formats.delivery.hook_call import parse_call
 from atm.formats.delivery.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
-from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import NotJson, decode_with_repeats, to_text
 from atm.services.approvals.asking import denied_by, judged
 from atm.services.approvals.permitting import CallingMember, permit
-from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, read_payload, who_calls
-from atm.wiring.approvals import LONGEST_WAIT, build_approvalroom
+from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, introduce, read_payload, who_calls
+from atm.wiring.approvals import LONGEST_WAIT, build_approval_policy, build_approvalroom
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
@@ -115,14 +115,18 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
             return NO_OPINION, ""  # a person at their own terminal
         return NO, f"the policy cannot be read, so everything is denied: {error}; {error.remedy}"
     room = build_room(layout, settings)
-    approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
-    asked = _tool_call(data, settings)
-    if asked is None:
-        return NO, "this call names no tool that atm can judge"
     found = who_calls(room, settings, call) if NOBODY not in environment else None
     if found is None or is_human(*found):
         found = _by_session(room, call)
+    if found is not None:
+        introduce(room, *found)  # first of all: nothing that this program starts acts as a person from here on
+    approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
+    asked = _tool_call(call.vendor, data, settings)
+    if asked is None:
+        return NO, "this call names no tool that atm can judge"
     if found is None:
+        # Deny rules hold for people, in whatever file they are.
+        approvals.policy = build_approval_policy(layout, settings, checks_files=False)
         return _for_person(approvals, asked)
     if vendor == CODEX and _is_hosted(environment):
         approvals.hook = LONGEST_WAIT  # its program does not ask its host for everything: the hook waits instead
@@ -138,14 +142,15 @@ def _boardroom(layout: Layout, settings: Settings, room: Teamroom) -> FullBoardr
     return build_boardroom(layout, settings, room)
 
 
-def _tool_call(data: bytes, settings: Settings) -> AgentCall | None:
+def _tool_call(vendor: str, data: bytes, settings: Settings) -> AgentCall | None:
     """What the agent wants to do; None if that cannot be read."""
     if len(data) > LONGEST_PAYLOAD:
         return None
     try:
-        return read_tool_call(decode_object(to_text(data)), settings.root)
+        fields, repeated = decode_with_repeats(to_text(data))
     except NotJson:
         return None
+    return read_tool_call(vendor, fields, settings.root, repeated)
 
 
 def _may_be_member(layout: Layout, environment: Mapping[str, str], call: HookCall) -> bool:
@@ -215,7 +220,11 @@ def _host_asks(call: HookCall) -> Callable[[AgentCall], bool] | None:
     """Of Claude Code it can be demanded; others ask for some tools by themselves."""
     if call.vendor == CLAUDE:
         return lambda _: True
-    return (lambda asked: asked.tool in HOSTS_ASK) if call.vendor in (GEMINI, OPENCODE) else None
+    if call.vendor == GEMINI:
+        return lambda asked: asked.tool in HOSTS_ASK and not asked.unclear
+    if call.vendor == OPENCODE:  # it names no folder when it asks its host
+        return lambda asked: asked.tool in HOSTS_ASK and not asked.unclear and asked.folder == call.folder
+    return None
 
 
 def _verdict(settings: Settings, call: HookCall, permission: Permission) -> tuple[str, str]:

@@ -168,3 +168,17 @@ def end_access(layout: Layout, team: str, member: str | None = None) -> list[str
     except AtmError as error:
         return [f"tokens of {member or 'the team'} could not be taken off the list: {error}"]
     return []
+
+
+def can_tell_users() -> bool:
+    """Does the system say which user a connection of this machine belongs to?"""
+    from atm.system.daemon.loopback_peers import has_table
+
+    return has_table()
+
+
+def user_at(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
+    """The user at the other end of a connection of this machine, as far as the system tells."""
+    from atm.system.daemon import loopback_peers
+
+    return loopback_peers.user_at(peer, here)

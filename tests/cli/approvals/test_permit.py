@@ -217,3 +217,43 @@ def test_the_repositorys_file_is_that_of_the_agents_folder(crew, policy):
     said = payload(crew, "claude", "make")
     done = crew("permit", "claude", "PreToolUse", stdin=said, env=BOB, cwd=crew.home)
     assert json.loads(done.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@VENDORS
+def test_a_yes_for_a_line_runs_nothing_else(crew, policy, vendor, quickly):
+    """With all that stands before it: what a person saw is what runs."""
+    policy(rules(default="ask-human").replace("[approvals]", "[approvals]\nhook_seconds = 0"))
+    assert verdict(crew, vendor, "make one")[0] == "deny"
+    (one,) = json.loads(quickly("approvals", "list", "--json").out)["approvals"]
+    assert quickly("approvals", "approve", one["id"], "--as", "human").code == 0
+    evil = "BASH_ENV=./evil.sh bash -c 'make one'"
+    assert verdict(crew, vendor, evil)[0] == "deny"
+    assert verdict(crew, vendor, "bash -c 'make one'")[0] == "deny"
+    asked = [one["command"] for one in json.loads(quickly("approvals", "list", "--json").out)["approvals"]]
+    assert sorted(asked) == sorted([evil, "bash -c 'make one'"])
+    assert verdict(crew, vendor, "make one")[0] == ("" if vendor == "codex" else "allow")
+
+
+@VENDORS
+def test_a_field_beside_the_command_is_never_judged_in_its_place(crew, policy, vendor):
+    policy(
+        rules('decision = "allow"\ncommand = "ls*"', default="ask-human").replace(
+            "[approvals]", "[approvals]\nhook_seconds = 0"
+        )
+    )
+    said = json.loads(payload(crew, vendor, "git push origin main"))
+    said["tool_input"]["rawInput"] = {"command": "ls"}
+    no, why = verdict(crew, vendor, "", stdin=json.dumps(said))
+    assert no == "deny"
+    assert "Nobody has answered" in why
+    said["tool_input"] = {"command": "ls", "rawInput": {"command": "git push origin main"}}
+    assert verdict(crew, vendor, "", stdin=json.dumps(said))[0] == "deny"
+
+
+@VENDORS
+def test_a_key_that_stands_there_twice_is_asked_for(crew, policy, vendor):
+    policy(rules(ALLOW_MAKE, default="ask-human").replace("[approvals]", "[approvals]\nhook_seconds = 0"))
+    said = payload(crew, vendor, "make test")
+    assert verdict(crew, vendor, "", stdin=said)[0] == ("" if vendor == "codex" else "allow")
+    twice = said.replace('"command": ', '"command": "git push", "command": ')
+    assert verdict(crew, vendor, "", stdin=twice)[0] == "deny"

@@ -19,6 +19,10 @@ hook_seconds = 0
 [[approvals.rules]]
 decision = "ask-lead"
 command = "git commit *"
+
+[[approvals.rules]]
+decision = "allow"
+command = "make *"
 """
 BOB, ANN = ({"ATM_IDENTITY": name, "ATM_TEAM": "crew"} for name in ("bob", "ann"))
 

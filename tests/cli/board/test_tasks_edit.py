@@ -97,3 +97,21 @@ def test_titles_name_tasks_where_one_works(board):
     board("start", "write the m", "--as", "ann")
     board("done", "write the m", "--as", "ann")
     assert task(board, "2")["state"] == "completed"
+
+
+def test_the_checks_and_the_limit_of_a_failed_task_can_be_edited_before_it_is_reopened(board):
+    board("claim", "1", "--as", "ann")
+    board("fail", "1", "--error", "exit 2", "--final", "--as", "ann")
+    board("edit", "1", "--accept", "make lint", "--timeout", "1h")
+    assert task(board)["shown"]["state"] == "failed"
+    board("reopen", "1")
+    now = task(board)
+    assert (now["shown"]["state"], now["timeout"]) == ("pending", 3600)
+    assert [one["command"] for one in now["acceptance"]] == ["make lint"]
+
+
+@pytest.mark.parametrize("how", ["complete", "cancel"])
+def test_a_task_that_is_completed_or_cancelled_is_not_edited(board, how):
+    board("claim", "2", "--as", "ann")
+    board(how, "2", *(("--as", "ann") if how == "complete" else ()))
+    assert board("edit", "2", "--priority", "low", "--json", code=1).json["error"]["code"] == "task-closed"

@@ -47,6 +47,13 @@ def test_what_became_reachable_again_is_told(tasks):
     assert tasks("reopen", "1", "--json").json["reachable"] == ["2"]
 
 
+def test_an_unreachable_task_is_not_reopened_and_the_task_that_failed_is_named(tasks):
+    ended(tasks, "failed")
+    error = tasks("reopen", "2", "--json", code=1).json["error"]
+    assert "unreachable: #1 failed for good" in error["message"]
+    assert "reopen the task that failed" in error["remedy"]
+
+
 def test_a_note_and_new_checks_are_kept_and_none_leaves_the_checks_alone(tasks):
     tasks("add", "First", "--accept", "false", "--accept-file", "x")
     tasks("cancel", "1")

@@ -122,18 +122,14 @@ def test_what_starts_something_that_cannot_be_seen_is_unclear_and_never_allowed(
     "line",
     [
         *("ls -la src", "cat a b", "grep -rn 'a|b' src | sort | uniq -c"),
-        *("git status", "git diff --stat", "git log -3"),
-        *("git commit -m 'git push later; rm -rf /'", "git add -A && git commit -m x"),
-        *("git rebase main", "git bisect good"),
-        *("cd sub && make", "cd sub; make", "(cd sub && make)", f"cd {WORK}/sub && rm -rf ../dist", "cd a/.. && ls"),
+        *("git status", "git diff --stat", "git log -3", "git --no-pager log -n 3", "git -C sub status"),
+        *("git commit -m 'git push later; rm -rf /'", "git add -A && git commit -m x", "git rebase main"),
+        *("cd sub && ls", "cd sub; ls", "(cd sub && ls)", f"cd {WORK}/sub && rm -rf ../dist", "cd a/.. && ls"),
         *("sed -n '1,200p' x", "sed -i 's/a/b/g' x", "sed -e 's/a;b/c/' -e '/x/d' y", "sed -ne '/a/,/b/p' x"),
-        *("sed '$d' x", "sed 's#a#b#' x", "awk '{print $1}' x", "awk -F, 'NR==1' x", "python3 -m pytest -q"),
-        *("python -u x.py -c y", "python3 --version", "python3.12 x.py", "node x.js -p 80", "node --watch x.js"),
-        *("bash x.sh", "bash -x x.sh a", "bash -euo pipefail x.sh", "timeout 60 pytest -x", "CI=1 npm test"),
-        *("rm -rf build dist", "rm a=b", "cp a b", "mv a b"),
-        *("ln -s a b", "chmod +x a", "echo x > y", "echo x >> y 2>&1"),
-        *("find . -name '*.py' -print", "find . -name x -delete", "tar czf x.tgz src", "poetry run pytest -q"),
-        *("make -j4 2>&1 | tail", "mkdir -p a/b && touch a/b/c", "git clean -fd", "git rm x", "git worktree list"),
+        *("sed '$d' x", "sed 's#a#b#' x", "awk '{print $1}' x", "awk -F, 'NR==1' x"),
+        *("rm -rf build dist", "rm a=b", "cp a b", "mv a b", "chmod +x a", "ls x 2>&1", "ls > /dev/null", "cat < a"),
+        *("find . -name '*.py' -print", "mkdir -p a/b && touch a/b/c", "git clean -fd", "git rm x"),
+        *("timeout 5 ls", "nice -n 5 ls", "bash -c ls", "bash -euo pipefail -c 'ls'", "{ ls; } 2>/dev/null"),
     ],
     ids=repr,
 )
@@ -141,6 +137,109 @@ def test_everyday_lines_are_clear_and_nothing_that_a_person_must_grant(line):
     acts = clear(line)
     assert [act.texts for act in acts if act.is_sensitive] == []
     assert decision(line) == ALLOW
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("make", "make -j4 2>&1 | tail", "cd sub && make", "python3 -m pytest -q", "python3.12 x.py", "npm test"),
+        *("python -u x.py -c y", "python3 --version", "node x.js -p 80", "node --watch x.js", "poetry run pytest -q"),
+        *("bash x.sh", "bash -x x.sh a", "bash -euo pipefail x.sh", "timeout 60 pytest -x", "tar czf x.tgz src"),
+        *("ln -s a b", "git worktree list", "git bisect good", "find . -name x -delete", "git branch -D x", "tool"),
+        *("git tag x", "git stash drop", "git remote add a b", "sort -o x y", "uniq a b", "ls *", "touch *"),
+    ],
+    ids=repr,
+)
+def test_a_program_whose_effects_are_not_known_needs_a_rule_that_names_it_whatever_the_default_is(line):
+    acts = clear(line) if "*" not in line else understood(line).acts
+    assert [act.texts for act in acts if act.is_sensitive] == []
+    if line != "ls *":
+        assert decision(line) == ASK_HUMAN
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("A=1 ls", "CI=1 npm test", "BASH_ENV=./evil.sh bash -c ls", "PATH+=:/x ls"),
+        *("echo x > y", "echo x >> y 2>&1", "ls > li*", "ls 2> errors", "ls <> y", "ls >&y", "ls &> y", "ls <&3"),
+        *("ls > /dev/stdout", "cat < /dev/tcp/1.2.3.4/80", "cat < li*", "/usr/bin/time -o x -f y ls"),
+        *("bash -lc ls", "bash -ic ls", "bash --rcfile x -c ls", "sh -ic ls", "zsh -c ls", "fish -c ls", "ksh -c ls"),
+        *("printf -v 'a[$(x)]' y", "printf %d 'a[$(x)]'", "test -v 'a[$(x)]'", "[ -v x ]", "let x=1", "read x"),
+        *("unset 'a[$(x)]'", "wait -p x", "set -x", "eval ls", "env -u PATH ls", "env -i ls", "stdbuf --x ls"),
+        *("{ ls } always { x }", "ls }", "echo $=TERM", "echo $~x", "echo =ls", r"echo 'a\' ; x ; '", r"ec\x68o x"),
+        *("git grep x -*", "git grep x *", "sort *", "git --paginate log", "git --bare log", "sed -nf x y"),
+        *("sed --expr='1e x' y", "busybox ls"),
+    ],
+    ids=repr,
+)
+def test_what_changes_how_a_program_runs_makes_a_line_unclear(line):
+    assert understood(line).unclear
+    assert decision(line, Rule(ALLOW, {"command": ["*", f"{line.split()[0]} *"]}, "mine", 1)) == ASK_HUMAN
+
+
+def test_a_shell_that_the_vendor_itself_starts_is_no_layer_of_the_agents():
+    line = "/bin/bash -lc 'ls -la'"
+    inner = understand(AgentCall("Bash", command=line, folder=WORK, vendor_shell=True), CallPlace(WORK))
+    assert [act.texts for act in inner.acts] == [["ls -la"]]
+    assert not inner.unclear
+    assert understood(line).unclear
+
+
+# The program that PATH names.
+
+
+@pytest.fixture
+def with_tools(tmp_path: Path) -> CallPlace:
+    """A worktree with programs of its own, one of which is on PATH, and the system's programs elsewhere."""
+    work, system, kept = tmp_path / "work", tmp_path / "bin", tmp_path / "kept"
+    for folder in (work / "tools", system, kept):
+        folder.mkdir(parents=True)
+    (kept / "gnu-ls").touch()
+    (system / "ls").symlink_to(kept / "gnu-ls")
+    for path in (work / "tools" / "ls", work / "tools" / "mine"):
+        path.touch()
+    on_path = {"ls": str(kept / "gnu-ls"), "mine": str(work / "tools" / "mine")}
+    return CallPlace(str(work), str(work), os.path.realpath, program=lambda name: on_path.get(name, ""))
+
+
+def test_a_program_is_known_by_its_last_name_only_where_path_leads_to_that_very_file(with_tools):
+    allowed = Policy(PolicyLayer("mine", [Rule(ALLOW, {"command": ["ls *"]}, "mine", 1)], DENY))
+    system = Path(with_tools.root).parent
+
+    def judged(line: str) -> str:
+        return judge(allowed, understand(AgentCall("Bash", command=line, folder=with_tools.root), with_tools)).decision
+
+    assert judged("ls") == ALLOW
+    assert judged(f"{system}/bin/ls -l") == ALLOW, "the same file by another path"
+    for line in ("./tools/ls", "tools/ls", "../work/tools/ls", f"{system}/bin/../work/tools/ls", "/tmp/ls"):
+        assert judged(line) == DENY, line
+
+
+@pytest.mark.parametrize("line", ["mine x", "nosuch x"])
+def test_a_program_of_the_worktree_or_none_at_all_is_unclear(with_tools, line):
+    found = acts_of(line, with_tools)
+    assert found.unclear
+
+
+def test_a_rule_that_spells_a_path_allows_the_program_at_that_path(with_tools):
+    named = Policy(PolicyLayer("mine", [Rule(ALLOW, {"command": ["./tools/mine *"]}, "mine", 1)], DENY))
+    for line, wanted in (("./tools/mine x", ALLOW), ("./tools/mine --x", DENY), ("./tools/ls x", DENY)):
+        found = understand(AgentCall("Bash", command=line, folder=with_tools.root), with_tools)
+        assert judge(named, found).decision == wanted, line
+
+
+# The repository that git uses.
+
+
+def test_git_is_unclear_where_it_would_not_use_the_worktrees_own_repository():
+    def why(folder: str, _root: str) -> str:
+        return "x is a repository of its own" if folder.endswith("/x") else ""
+
+    place = CallPlace(WORK, repository=why)
+    for line in ("cd x && git status", "git -C x status", "cd x", "cd y; cd ../x; ls", "(cd x); git status"):
+        assert "of its own" in acts_of(line, place).unclear, line
+    for line in ("git status", "cd y && git status", "git -C y status"):
+        assert not acts_of(line, place).unclear, line
 
 
 # Kinds.
@@ -154,7 +253,7 @@ def test_everyday_lines_are_clear_and_nothing_that_a_person_must_grant(line):
         *((line, NETWORK_USE) for line in ("pip3.12 install x", "python -m pip install x")),
         *((line, NETWORK_USE) for line in ("uv sync", "cargo add x", "go get x", "gh pr list", "rsync a h:b", "npx x")),
         *((line, NETWORK_USE) for line in ("git remote show x", "git archive --remote=x HEAD", "git submodule update")),
-        *((line, NETWORK_USE) for line in ("cat < /dev/tcp/1.2.3.4/80", "docker pull x", "CURL x", "/usr/bin/curl x")),
+        *((line, NETWORK_USE) for line in ("docker pull x", "CURL x", "/usr/bin/curl x")),
         *((line, GIT_PUSH) for line in ("git lfs push", "git subtree push", "git svn dcommit")),
         *((line, SPEND) for line in ("aws s3 ls", "terraform apply", "claude -p x")),
         *((line, SPEND) for line in ("codex exec x", "atm up", "atm spawn")),
@@ -200,10 +299,9 @@ def test_what_destroys_something_outside_of_the_worktree_is_for_a_person(line):
 
 def test_to_allow_a_program_is_not_to_allow_where_its_words_go():
     allowed = Rule(ALLOW, {"command": ["echo *"]}, "mine", 1)
-    assert decision("echo x > y", allowed, default=DENY) == ALLOW
-    assert decision("echo x > ../y", allowed, default=DENY) == DENY
-    there = Rule(ALLOW, {"command": ["> /home/u/y"]}, "mine", 2)
-    assert decision("echo x > ../y", allowed, there, default=DENY) == ALLOW
+    assert decision("echo x", allowed) == ALLOW
+    assert decision("echo x > y", allowed) == ASK_HUMAN
+    assert decision("echo x > y", allowed, default=DENY) == DENY
 
 
 @pytest.mark.parametrize("line", ["sudo make", "doas make", "pkexec make", "sudo -u x make"])
@@ -220,6 +318,17 @@ def test_a_program_of_that_name_from_elsewhere_is_not_the_one_that_was_allowed()
     assert decision("/bin/ls x", allowed, default=DENY) == ALLOW
     assert decision("./ls x", allowed, default=DENY) == DENY
     assert decision("/tmp/ls x", allowed, default=DENY) == DENY
+
+
+def test_every_layer_of_a_line_must_be_allowed():
+    inner, outer = (Rule(ALLOW, {"command": [text]}, "mine", 1) for text in ("ls *", "timeout *"))
+    assert decision("timeout 5 ls", inner, default=DENY) == DENY
+    assert decision("timeout 5 ls", outer, default=DENY) == DENY
+    assert decision("timeout 5 ls", inner, outer, default=DENY) == ALLOW
+    assert decision("timeout 5 make", inner, outer, default=DENY) == DENY
+    assert decision("bash -c 'timeout 5 ls'", inner, outer, default=DENY) == DENY
+    shell = Rule(ALLOW, {"command": ["bash -c *"]}, "mine", 1)
+    assert decision("bash -c 'timeout 5 ls'", inner, outer, shell, default=DENY) == ALLOW
 
 
 def test_every_part_of_a_line_must_be_allowed():

@@ -26,6 +26,7 @@ from atm.domain.approvals.policy import (
     Policy,
     PolicyLayer,
     Rule,
+    allowed_by,
     for_a_person,
     judge,
     matches,
@@ -75,7 +76,7 @@ def test_the_strictest_rule_decides_in_whatever_order_they_stand(decisions, wins
 
 @pytest.mark.parametrize("default", ["", *DECISIONS])
 def test_the_default_is_for_what_no_rule_is_about(default):
-    said = judged(call(command="make"), rule(DENY, command="other"), default=default)
+    said = judged(call(command="ls"), rule(DENY, command="other"), default=default)
     assert said.decision == (default or ASK_HUMAN)
     assert said.rule.number == 0
 
@@ -185,6 +186,105 @@ def test_a_plan_is_for_the_lead_unless_a_rule_or_the_default_says_otherwise():
     assert judged(plan, rule(ASK_HUMAN, operation="plan")).decision == ASK_HUMAN
 
 
+# Rules that allow are compared with words.
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "fits"),
+    [
+        ("git diff*", "git diff --stat HEAD~1", True),
+        ("git diff*", "git difftool", False),
+        ("git diff*", "git diff --output=x", False),
+        ("git diff *", "git diff -O x", False),
+        ("git diff --output=build/*", "git diff --output=build/x", True),
+        ("ls*", "lsof", False),
+        ("ls*", "ls -la --color=always x", True),
+        ("*", "ls -la", True),
+        ("*", "make test", False),
+        ("git *", "git status -sb", True),
+        ("git grep *", "git grep -nO'sh evil.sh' x", False),
+        ("git grep *", "git grep -n -e -x", True),
+        ("git rebase *", "git rebase -fx x", False),
+        ("tool *", "tool x y", True),
+        ("tool *", "tool -f", False),
+        ("tool -f *", "tool -f x", True),
+        ("tool * --out", "tool x --out", True),
+        ("pytest *", "pytest -xvs tests/a.py::test_b -k 'a and b'", True),
+        ("pytest *", "pytest -p evil", False),
+        ("pytest *", "pytest -c /x tests", False),
+        ("pytest *", "pytest ../elsewhere/test_x.py", False),
+        ("make *", "make test -j4 -s", True),
+        ("make *", "make -C /x", False),
+        ("make *", "make test SHELL=x", False),
+        ("make *", "make -f x", False),
+        ("cargo test *", "cargo test -q -- --nocapture", True),
+        ("cargo test *", "cargo test -- --logfile x", False),
+        ("cargo test *", "cargo build", False),
+        ("go test *", "go test -run TestX ./...", True),
+        ("go test *", "go test -exec x ./...", False),
+        ("npm test *", "npm test -- --evil", False),
+        ("sort *", "sort -kk -o x y", False),
+        ("sort *", "sort -nrk2 x", True),
+        ("find *", "find . -name x -newermt y", True),
+        ("find *", "find -- . -fprint x", False),
+        ("python3 -m pytest *", "python3 -m pytest -q", True),
+        ("python3 -m pytest *", "python3 -m pytest -p x", False),
+        ("bash *", "bash run.sh", False),
+        ("bash run.sh *", "bash run.sh x", True),
+    ],
+)
+def test_a_pattern_that_allows_names_the_program_its_verb_and_the_options_that_are_not_harmless(pattern, line, fits):
+    said = judged(call(command=line), rule(ALLOW, command=pattern), default=DENY)
+    assert (said.decision == ALLOW) == fits
+
+
+@pytest.mark.parametrize(
+    ("grammar", "line", "fits"),
+    [
+        ("git diff [--stat|--name-only|REV|PATH]*", "git diff", True),
+        ("git diff [--stat|--name-only|REV|PATH]*", "git diff --stat HEAD~1 src/a.py", True),
+        ("git diff [--stat|--name-only|REV|PATH]*", "git diff --output=x", False),
+        ("git diff [--stat|--name-only|REV|PATH]*", "git log", False),
+        ("git diff [--stat]", "git diff --stat --stat", False),
+        ("make (test|lint)", "make test", True),
+        ("make (test|lint)", "make", False),
+        ("make (test|lint)", "make test lint", False),
+        ("make (test|lint)+", "make test lint", True),
+        ("git log [-n NUMBER|-NUMBER|--format=TEXT]*", "git log -n 5 --format=%H -3", True),
+        ("git log [-n NUMBER]*", "git log -n x", False),
+        ("cat PATH", "cat src/a", True),
+        ("cat PATH", "cat /etc/passwd", False),
+        ("cat PATH", "cat ../x", False),
+        ("cat PATH", "cat -n", False),
+        ("cat [PATH]*", "cat src/*.py", True),
+        ("cat [PATH]*", "cat *", False),
+        ("tool [NAME]*", "tool a/b.c -x", False),
+        ("deploy TEXT", "deploy 'any thing; at all'", True),
+        ("./run.sh [NAME]", "./run.sh a", True),
+    ],
+)
+def test_what_a_grammar_lists_may_stand_there_and_nothing_else(grammar, line, fits):
+    said = judged(call(command=line), rule(ALLOW, grammar=grammar), default=DENY)
+    assert (said.decision == ALLOW) == fits
+
+
+def test_a_grammar_for_a_wrapper_allows_the_layer_and_not_what_it_starts():
+    wrapper = rule(ALLOW, grammar="timeout DURATION COMMAND")
+    assert judged(call(command="timeout 5m ls"), wrapper, rule(ALLOW, command="ls"), default=DENY).decision == ALLOW
+    assert judged(call(command="timeout 5m make"), wrapper, rule(ALLOW, command="ls"), default=DENY).decision == DENY
+    assert judged(call(command="timeout -s 9 5 ls"), wrapper, rule(ALLOW, command="ls"), default=DENY).decision == DENY
+
+
+def test_every_layer_is_told_with_the_rule_that_allows_it_or_why_none_does():
+    wrapper, ls = rule(ALLOW, command="timeout *"), rule(ALLOW, command="ls*")
+    what, layer = call(command="timeout 5 ls; git diff --output=x; lsof"), PolicyLayer("mine", [wrapper, ls])
+    layer.rules.append(rule(ALLOW, command="git diff *"))
+    told = [allowed_by(layer, act, what) for act in what.acts]
+    assert [one for one, _ in told] == [wrapper, ls, None, None]
+    assert "--output" in told[2][1]
+    assert "does not name lsof" in told[3][1]
+
+
 # Files of others.
 
 
@@ -202,7 +302,7 @@ def test_a_file_of_others_narrows_and_never_widens():
 
 def test_without_a_policy_of_the_users_an_allow_of_others_is_nobodys():
     theirs = PolicyLayer("theirs", [Rule(ALLOW, {}, "theirs", 1)], ALLOW)
-    said = judge(Policy(PolicyLayer(""), [theirs]), call(command="make"))
+    said = judge(Policy(PolicyLayer(""), [theirs]), call(command="ls"))
     assert (said.decision, said.is_granted) == (ALLOW, False)
     assert for_a_person(said).decision == ASK_HUMAN
     granted = judged(call(command="make"), rule(ALLOW, command="make"))

@@ -14,6 +14,7 @@ from atm.domain.approvals.requests import (
     WAITING,
     Approval,
     GivenAnswer,
+    audit_objection,
     is_meant,
     why_not_answer,
 )
@@ -130,3 +131,30 @@ def test_who_may_answer_is_a_matter_of_tiers_and_nobody_answers_for_themselves(t
 )
 def test_a_request_is_meant_by_the_beginning_of_its_id(given, meant):
     assert is_meant(request(), given) == meant
+
+
+# What the audit says against the files.
+
+
+@pytest.mark.parametrize(
+    ("events", "state", "objection"),
+    [
+        (["asked"], WAITING, ""),
+        (["asked", "left"], WAITING, ""),
+        (["asked", "approved"], APPROVED, ""),
+        (["asked", "left", "approved"], APPROVED, ""),
+        ([], WAITING, "no line about who asked"),
+        (["approved"], APPROVED, "no line about who asked"),
+        (["asked"], APPROVED, "no line about who approved"),
+        (["asked", "approved"], WAITING, "approved before"),
+        (["asked", "denied"], WAITING, "denied before"),
+        (["asked", "denied", "approved"], APPROVED, "denied before"),
+        (["asked", "cancelled", "approved"], APPROVED, "cancelled before"),
+        (["asked", "expired", "approved"], APPROVED, "expired before"),
+        (["asked", "approved", "used"], APPROVED, "used before"),
+    ],
+)
+def test_the_audit_decides_where_files_of_a_request_were_deleted(events, state, objection):
+    found = audit_objection(events, state)
+    assert objection in found
+    assert bool(found) == bool(objection)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.crew.output import as_seen, untold
+from atm.services.crew.looking import MOST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -43,9 +44,20 @@ def test_nothing_that_two_sequences_make_together_is_left():
     assert "\x1b" not in as_seen("\x1b\x1b[0m[31mred \x1b[\x1b[0m2J")
 
 
-def test_many_beginnings_of_sequences_take_linear_time():
-    assert len(as_seen("\x1b]" * 100_000)) == 200_000
-    assert len(as_seen("\x1bP\x1b[" * 50_000)) >= 100_000
+INTRODUCERS = ["\x1b", *(f"\x1b{chr(sign)}" for sign in range(0x20, 0x7F)), *map(chr, range(0x80, 0xA0))]
+
+
+@pytest.mark.parametrize("begun", INTRODUCERS, ids=ascii)
+@pytest.mark.parametrize("rest", ["", "0", " ", "title "])
+def test_many_beginnings_of_sequences_take_linear_time(begun: str, rest: str):
+    """With quadratic time each of these takes minutes."""
+    times = MOST_BYTES // len((begun + rest).encode())
+    assert len(as_seen((begun + rest) * times)) <= len(ascii(begun + rest)) * times
+
+
+@pytest.mark.parametrize("mark", ["\r", "\rb", "\b", "b\r", "\b\r"])
+def test_a_long_line_that_is_written_over_again_and_again_takes_linear_time(mark: str):
+    assert as_seen("a" * (MOST_BYTES // 2) + mark * (MOST_BYTES // 2 // len(mark)))[-1:] in ("a", "b", "")
 
 
 def test_the_hostile_texts_of_the_corpus_leave_no_control_character():

@@ -13,6 +13,7 @@ REFUSED = [
     *("atm/work/crew/1-a1", "atm/work", "ATM/Work/x", "atm/checkpoints/crew", "atm/salvage/crew/1", "refs/heads/main"),
     *("refs/atm/salvage/x", "refs", "heads/main", "tags/v1", "remotes/origin/main", "HEAD", "@", "origin/HEAD", "-x"),
     *("--force", "@{-1}", "@{upstream}", "main@{1}", "../main", "a/../b", "a..b", "./a", "a//b", "/a", "a/", "", " "),
+    *("FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "AUTO_MERGE", "stash"),
     *("a\0b", "a\x1b[2J", "a\nb", ".hidden", "a/.b", "worktree/x/y"),
 ]
 
@@ -24,7 +25,19 @@ def test_it_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["main", "atm/result/crew", "atm/other", "release/1.0", "atm-work/x", "a@b", "ünï", "head"]
+    "name",
+    [
+        "main",
+        "atm/result/crew",
+        "atm/other",
+        "release/1.0",
+        "atm-work/x",
+        "a@b",
+        "ünï",
+        "head",
+        "fix/FETCH_HEAD",
+        "A_HEAD_1",
+    ],
 )
 def test_it_is_taken_and_git_makes_a_branch_of_it(name, tmp_path):
     assert check_target(name) == name

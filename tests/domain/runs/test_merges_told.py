@@ -57,6 +57,16 @@ def test_a_conflict_that_was_seen_is_told_once():
     assert told(known, NOON + 5, item(MERGED, NOON + 2)) == [("merge.merged", NOON + 5)]
 
 
+def test_where_work_in_conflict_is_kept_is_told_with_what_becomes_of_the_conflict():
+    known, conflict = memory(), item(CONFLICT, NOON + 2)
+    assert told(known, NOON + 3, conflict) == [("merge.conflict_detected", NOON + 2)]
+    conflict.salvage = "refs/atm/salvage/t/3/1"
+    assert told(known, NOON + 4, conflict) == []
+    conflict.flag(CONFLICT, "nothing resolves it")
+    assert told(known, NOON + 5, conflict) == [("merge.conflict_detected", NOON + 5)]
+    assert known.merges["3"]["salvage"] == "refs/atm/salvage/t/3/1"
+
+
 def test_a_conflict_that_is_found_while_somebody_looks_is_told_once():
     """The moment of a look is that of its beginning."""
     known = memory()

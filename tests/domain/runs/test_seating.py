@@ -55,6 +55,44 @@ def test_named_runtimes_each_get_an_agent_and_the_reason_says_so():
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "runtimes", "agents", "why"),
+    [
+        (tasks(*range(7), has_commands=True), ["script"], None, "2 agents: one for every six of 7 tasks"),
+        (tasks(*range(12)), ["claude"], None, "2 agents: one for every six of 12 tasks"),
+        (tasks(*range(7)), ["claude", "codex"], None, "2 agents: one for each runtime that is named"),
+        (tasks(*range(13)), ["claude", "codex"], None, "3 agents: one for every six of 13 tasks"),
+        (
+            tasks(0, has_commands=True),
+            ["claude"],
+            None,
+            "2 agents: 1 task is ready at a time, and one for tasks that none of these can do",
+        ),
+        (
+            [*tasks(0, 0, runtime="codex"), *tasks(0, has_commands=True)],
+            ["claude"],
+            None,
+            "5 agents: 3 tasks are ready at once, and 3 for tasks that none of these can do",
+        ),
+        (
+            [*tasks(0, 0, runtime="codex"), *tasks(0, has_commands=True)],
+            ["claude"],
+            1,
+            "3 agents: --agents 1, and 2 for tasks that none of these can do",
+        ),
+        (
+            [*tasks(0, runtime="codex"), *tasks(1, runtime="gemini")],
+            [],
+            None,
+            "2 agents: one for each runtime that is named",
+        ),
+    ],
+)
+def test_the_reason_is_the_rule_that_gave_the_number_and_tells_who_was_added(asked, runtimes, agents, why):
+    said = why_so_many(asked, seats_for(asked, runtimes, agents), runtimes, agents)
+    assert said.removesuffix("; --agents changes it") == why
+
+
 def test_names_of_agents_that_run_already_and_of_people_are_passed_over():
     tasks = [AskedTask("#1", has_commands=True), AskedTask("#2", has_commands=True)]
     seats = seats_for(tasks, ["script"], None, ["A1", "a3"])

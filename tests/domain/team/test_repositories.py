@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.team.repositories import (
+    CUT_OFF,
     GONE,
+    MISSING,
     MOVED,
     OTHER,
+    PRESENT,
     REPLACED,
     SAME,
+    UNKNOWN,
     UNREADABLE,
     History,
     Place,
@@ -24,19 +28,30 @@ from atm.domain.team.repositories import (
     refreshed,
 )
 
-ROOT, STRANGE = "a" * 40, "b" * 40
+ROOT, STRANGE, HEAD, NEWER = "a" * 40, "b" * 40, "c" * 40, "d" * 40
 HOME, ELSEWHERE = "/a/shop/.git", "/b/shop/.git"
-BOUND = RepositoryBinding(HOME, 1, 10, ROOT)
+BOUND = RepositoryBinding(HOME, 1, 10, ROOT, HEAD)
+SHALLOW = RepositoryBinding(HOME, 1, 10, None, HEAD)
 WITHOUT_COMMITS = RepositoryBinding(HOME, 1, 10)
 
 
-def history(root: str | None = ROOT, *, shallow: bool = False) -> History:
-    """Of a repository with that root commit. A shallow clone cannot tell what it lacks."""
+def history(root: str | None = ROOT, head: str | None = HEAD, *, shallow: bool = False) -> History:
+    """Of a repository with that root commit, and that one checked out. A shallow clone lacks the root commit."""
+    known = (head,) if shallow else (root, head)
+    lacking = CUT_OFF if shallow else MISSING
+    return History(
+        lambda: None if shallow else root,
+        lambda: None if root is None else head,
+        lambda commit: PRESENT if commit in known else lacking,
+    )
 
-    def has(commit: str) -> bool | None:
-        return None if shallow else commit == root
 
-    return History(lambda: None if shallow else root, has)
+def other_shallow() -> History:
+    return history(STRANGE, NEWER, shallow=True)
+
+
+def unknown() -> None:
+    return None
 
 
 def verdict(
@@ -54,14 +69,25 @@ def verdict(
         ("no commits yet", WITHOUT_COMMITS, HOME, (1, 10), history(None), (1, 10), SAME),
         ("the first commit since", WITHOUT_COMMITS, HOME, (1, 10), history(), (1, 10), SAME),
         ("shallow now", BOUND, HOME, (1, 10), history(shallow=True), (1, 10), SAME),
+        ("shallow, as before", SHALLOW, HOME, (1, 10), history(shallow=True), (1, 10), SAME),
+        ("not shallow any more", SHALLOW, HOME, (1, 10), history(), (1, 10), SAME),
+        ("shallow, inode used again at the same path", SHALLOW, HOME, (1, 10), other_shallow(), (1, 10), OTHER),
+        ("inode used again by a shallow clone", BOUND, HOME, (1, 10), other_shallow(), (1, 10), OTHER),
+        ("shallow, inode used again with all commits", SHALLOW, HOME, (1, 10), history(STRANGE, NEWER), (1, 10), OTHER),
+        ("shallow, moved", SHALLOW, ELSEWHERE, (1, 10), history(shallow=True), GONE, MOVED),
+        ("shallow, inode used again at another path", SHALLOW, ELSEWHERE, (1, 10), other_shallow(), GONE, OTHER),
+        ("git gives no answer", SHALLOW, HOME, (1, 10), History(unknown, unknown, lambda _: UNKNOWN), (1, 10), SAME),
+        ("bound by an older atm, shallow", WITHOUT_COMMITS, HOME, (1, 10), history(shallow=True), (1, 10), SAME),
         ("other device number after a restart", BOUND, HOME, (9, 10), history(), (9, 10), SAME),
         ("other device number, other root", BOUND, HOME, (9, 10), history(STRANGE), (9, 10), OTHER),
         ("inode used again at the same path", BOUND, HOME, (1, 10), history(STRANGE), (1, 10), OTHER),
+        ("history that was rewritten since its root", BOUND, HOME, (1, 10), history(head=NEWER), (1, 10), SAME),
         ("the same folder by another name", BOUND, "/A/Shop/.git", (1, 10), history(), (1, 10), SAME),
         ("another name after a restart", BOUND, "/A/Shop/.git", (9, 10), history(), (9, 10), SAME),
         ("moved", BOUND, ELSEWHERE, (1, 10), history(), GONE, MOVED),
         ("moved, and another folder in its place", BOUND, ELSEWHERE, (1, 10), history(), (1, 77), MOVED),
         ("moved without commits", WITHOUT_COMMITS, ELSEWHERE, (1, 10), history(None), GONE, MOVED),
+        ("inode used again by one with commits", WITHOUT_COMMITS, ELSEWHERE, (1, 10), history(), GONE, OTHER),
         ("moved to another disk", BOUND, ELSEWHERE, (2, 20), history(), GONE, MOVED),
         ("moved to another disk, shallow", BOUND, ELSEWHERE, (2, 20), history(shallow=True), GONE, OTHER),
         ("inode used again at another path", BOUND, ELSEWHERE, (1, 10), history(STRANGE), GONE, OTHER),
@@ -83,14 +109,14 @@ def test_a_repository_is_the_same_moved_replaced_or_another(case, stored, path, 
 def test_without_a_difference_git_is_asked_only_whether_it_has_the_root():
     asked: list[str] = []
 
-    def has(commit: str) -> bool:
+    def find(commit: str) -> str:
         asked.append(commit)
-        return True
+        return PRESENT
 
     def root() -> str:
         raise AssertionError("the whole history would be read")
 
-    assert judge(BOUND, RepositoryHere(HOME, (1, 10)), History(root, has), lambda _: (1, 10)) == SAME
+    assert judge(BOUND, RepositoryHere(HOME, (1, 10)), History(root, root, find), lambda _: (1, 10)) == SAME
     assert asked == [ROOT]
 
 
@@ -99,14 +125,20 @@ def test_a_root_commit_is_recorded_as_soon_as_there_is_one_and_never_forgotten()
     assert refreshed(WITHOUT_COMMITS, here, history(None)) is None
     made = refreshed(WITHOUT_COMMITS, here, history())
     assert made is not None
-    assert made.root_commit == ROOT
+    assert (made.root_commit, made.head_commit) == (ROOT, HEAD)
     assert refreshed(BOUND, here, history(shallow=True)) is None
     assert refreshed(BOUND, here, history()) is None
 
 
+def test_the_commit_that_is_checked_out_is_recorded_at_each_use_and_never_forgotten():
+    here = RepositoryHere(HOME, (1, 10))
+    assert refreshed(SHALLOW, here, history(head=NEWER, shallow=True)) == RepositoryBinding(HOME, 1, 10, None, NEWER)
+    assert refreshed(SHALLOW, here, history(None)) is None
+
+
 def test_a_new_device_number_is_recorded_and_another_spelling_of_the_path_is_not():
     made = refreshed(BOUND, RepositoryHere(HOME, (9, 10)), history())
-    assert made == RepositoryBinding(HOME, 9, 10, ROOT)
+    assert made == RepositoryBinding(HOME, 9, 10, ROOT, HEAD)
     assert refreshed(BOUND, RepositoryHere("/A/SHOP/.git", (1, 10)), history()) is None
 
 

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.approvals.calls import MOST_SHOWN
-from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, Approval, GivenAnswer, RuleNote
+from atm.domain.approvals.requests import (
+    APPROVED,
+    CANCELLED,
+    DENIED,
+    EXPIRED,
+    LEFT,
+    USED,
+    Approval,
+    GivenAnswer,
+    RuleNote,
+)
 from atm.formats.approvals.records import (
     AuditLine,
     approval_json,
@@ -149,19 +159,26 @@ def test_an_answer_to_another_request_is_none_to_this_one():
         decode_given(encode_request(request(), SECRET), request(), SECRET)
 
 
+def test_a_use_is_read_as_it_was_noted():
+    mark = encode_mark(request(), USED, 1000.0, "c", SECRET)
+    assert decode_mark(mark, request(), USED, SECRET) == (1000.0, "c")
+
+
 @pytest.mark.parametrize(
-    ("data", "read"),
+    "data",
     [
-        (encode_mark(1000.0, "c"), (1000.0, "c")),
-        (b"", (0.0, "")),
-        (b"{}", (0.0, "")),
-        (b"\xff{", (0.0, "")),
-        (b'{"at": 3, "call": "c"}', (0.0, "c")),
+        b"",
+        b"{}",
+        b"\xff{",
+        b'{"at": 3, "call": "c"}',
+        encode_mark(request(), USED, 1000.0, "c", b"guessed"),
+        encode_mark(request(), LEFT, 1000.0, "c", SECRET),
+        encode_mark(request(digest="e"), USED, 1000.0, "c", SECRET).replace(b"a1", b"b2"),
     ],
     ids=repr,
 )
-def test_whatever_lies_where_a_use_is_noted_it_is_used(data, read):
-    assert decode_mark(data) == read
+def test_a_mark_that_atm_did_not_write_for_this_use_counts_as_a_use_by_no_known_call(data):
+    assert decode_mark(data, request(), USED, SECRET) == (0.0, "")
 
 
 def test_what_is_cut_is_said():

@@ -10,8 +10,8 @@ from atm.domain.team.repositories import RepositoryBinding
 from atm.formats.team.repository_field import decode_repository, is_strange, is_unbound_by_hand, with_repository
 from atm.formats.team.team_state import decode_state, first_state, new_state
 
-ROOT = "a" * 40
-GOOD = {"common_dir": "/a/shop/.git", "device": 1, "inode": 2**63, "root_commit": ROOT}
+ROOT, HEAD = "a" * 40, "c" * 40
+GOOD = {"common_dir": "/a/shop/.git", "device": 1, "inode": 2**63, "root_commit": ROOT, "head_commit": HEAD}
 
 
 def state(repository: object) -> bytes:
@@ -24,12 +24,13 @@ def test_a_binding_is_read_as_it_was_written_and_unknown_fields_survive():
     data = with_repository(former, binding)
     assert decode_repository(data) == binding
     assert json.loads(data)["mine"] == {"deep": [1, 2]}
-    again = with_repository(data, RepositoryBinding("/b/.git", 5, 6, ROOT))
+    again = with_repository(data, RepositoryBinding("/b/.git", 5, 6, ROOT, HEAD))
     assert json.loads(again)["repository"] == {
         "common_dir": "/b/.git",
         "device": 5,
         "inode": 6,
         "root_commit": ROOT,
+        "head_commit": HEAD,
     }
     assert json.loads(again)["checkpoint_sequence"] == 7
 
@@ -62,11 +63,12 @@ def test_what_makes_no_sense_is_no_binding(value):
     assert not is_unbound_by_hand(state(value))
 
 
-@pytest.mark.parametrize("root", [None, 5, "main", "--output=/tmp/x", "A" * 40, "a" * 41, ""])
-def test_a_strange_root_commit_is_none(root):
-    found = decode_repository(state({**GOOD, "root_commit": root}))
+@pytest.mark.parametrize("key", ["root_commit", "head_commit"])
+@pytest.mark.parametrize("commit", [None, 5, "main", "--output=/tmp/x", "A" * 40, "a" * 41, ""])
+def test_a_strange_commit_is_none(key, commit):
+    found = decode_repository(state({**GOOD, key: commit}))
     assert found is not None
-    assert found.root_commit is None
+    assert getattr(found, key) is None
 
 
 def test_a_team_made_by_hand_an_old_one_and_one_of_a_run_can_be_told_apart():

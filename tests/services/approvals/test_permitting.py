@@ -137,7 +137,7 @@ def planned(stage: ApprovalStage) -> str:
 
 
 def test_who_must_plan_only_looks_until_the_plan_is_approved(stage):
-    stage.room.policy = Policy(PolicyLayer("mine", [], "allow"))
+    stage.room.policy = Policy(PolicyLayer("mine", [rule("allow", command="make")], "allow"))
     id = planned(stage)
     assert not stage.permit(stage.call("ls"), plans=True).is_no
     for call in (stage.call("make"), stage.call("", tool="Write", paths=["a"])):

@@ -10,12 +10,19 @@ from tests.services.approvals.stage import LEAD, ApprovalStage, rule
 
 from atm.domain.approvals.policy import Policy, PolicyLayer
 from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED
+from atm.domain.delivery.moments import CLAUDE, CODEX
+from atm.formats.approvals.tool_calls import read_call
+from atm.formats.approvals.tool_fields import CODEX_SERVER
 from atm.ports.crew.drivers import QUESTION, Heard
 from atm.services.approvals.answering import give_answer
+from atm.services.approvals.approvalroom import fresh
+from atm.services.approvals.asking import ask, judged, use
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.crew.questions import HANDED_IN, NOBODY_ASKED, SAY_IT, HostQuestions
+
+IN_ITS_SHELL = "/bin/bash -lc 'git push'"
 
 
 class Scene:
@@ -37,8 +44,8 @@ class Scene:
         driver = SimpleNamespace(answer=lambda id, *, allow, reason: self.answers.update({id: (allow, reason)}))
         self.questions = HostQuestions(host, driver, stage.room)  # type: ignore[arg-type]
 
-    def asks(self, id: str, command: str, tool: str = "Bash", **more: Any) -> None:
-        self.questions.take(Heard(QUESTION, id=id, tool=tool, input={"command": command, **more}))
+    def asks(self, id: str, command: str, tool: str = "Bash", vendor: str = CLAUDE, **more: Any) -> None:
+        self.questions.take(Heard(QUESTION, id=id, tool=tool, input={"command": command, **more}, vendor=vendor))
 
     @property
     def waiting(self) -> Any:
@@ -113,13 +120,43 @@ def test_silence_becomes_a_no(stage, scene):
 
 def test_a_hook_and_a_question_about_one_call_are_one_execution(stage, scene):
     """Codex asks twice about a call that its hook let through: it has one number."""
-    scene.asks("1", "git push", itemId="call-7")
+    codex = {"tool": "shell", "vendor": CODEX_SERVER}
+    scene.asks("1", IN_ITS_SHELL, itemId="call-7", **codex)
     give_answer(stage.room, scene.waiting, "hugo", APPROVED, "", "h")
     scene.questions.look()
-    scene.asks("2", "git push", itemId="call-7")
+    scene.asks("2", IN_ITS_SHELL, itemId="call-7", **codex)
     assert scene.answers["2"] == (True, "")
-    scene.asks("3", "git push", itemId="call-8")
+    scene.asks("3", IN_ITS_SHELL, itemId="call-8", **codex)
     assert "3" not in scene.answers
+
+
+def test_what_codexs_hook_was_allowed_its_server_does_not_ask_for_again(stage, scene):
+    hook = read_call(CODEX, "Bash", {"command": "git push"}, folder="/w", root="/w", session="s", call_id="call-7")
+    understood, verdict = judged(stage.room, hook)
+    asked = ask(stage.room, stage.team, "bob", understood, verdict)
+    give_answer(stage.room, asked, "hugo", APPROVED, "", "h")
+    assert use(stage.room, fresh(stage.room, asked), "call-7")
+    scene.asks("1", IN_ITS_SHELL, itemId="call-7", tool="shell", vendor=CODEX_SERVER)
+    assert scene.answers == {"1": (True, "")}
+    scene.asks("2", "git push", tool="shell", itemId="call-8", vendor=CODEX_SERVER)
+    assert "2" not in scene.answers
+
+
+def test_a_model_cannot_name_the_call_that_was_executed(stage, scene):
+    """A number among the arguments is the model's own, unless the program's protocol puts it there."""
+    scene.asks("1", "git push", itemId="call-7", callID="call-7")
+    give_answer(stage.room, scene.waiting, "hugo", APPROVED, "", "h")
+    scene.questions.look()
+    scene.asks("2", "git push", itemId="call-7", callID="call-7")
+    assert "2" not in scene.answers
+
+
+def test_a_field_that_atm_does_not_know_is_asked_for_although_a_rule_allows_the_command(scene):
+    scene.asks("1", "make test", rawInput={"command": "git push"})
+    assert scene.answers == {}
+    assert scene.waiting.command == "make test"
+    assert "rawInput" in scene.waiting.why
+    assert "git push" in scene.waiting.diff
 
 
 def test_a_question_that_is_withdrawn_is_cancelled(stage, scene):

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 
-from atm.domain.board.acceptance import FILE, check
+from atm.domain.board.acceptance import COMMAND, FILE, Ran, check
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.states import READY
+from atm.domain.errors import DiskError, FileBusy
 from atm.domain.team.team import HUMAN, Member
+from atm.domain.work_errors import GitTrouble
 from atm.ports.board.workplaces import KeptWork
 from atm.ports.crew.worktrees import Worktree
 from atm.services.board import planning, reviews, working
 from atm.services.board.new_tasks import NewTask
 from atm.services.crew.crewroom import CrewPolicy
-from atm.services.crew.hosting import Host
+from atm.services.crew.finishing import give_up
+from atm.services.crew.hosting import Host, TaskWatch
+from atm.services.crew.script_work import _run_all, _stop_at
 from atm.services.crew.task_work import TaskWork
 from atm.services.roster.members import add_member, create_team
 from atm.testing.agents import memory_crewroom
@@ -178,3 +183,93 @@ def test_turns_are_counted_and_the_last_one_is_the_last():
 
 def test_in_a_terminal_where_nothing_is_heard_the_agent_is_told_to_use_the_board(stage):
     assert "atm tasks complete 1" in str(stage.work.turn_ended("", "", is_heard=False))
+
+
+# The time limit of an attempt, and what is no attempt.
+
+
+def limited(stage: Stage) -> TaskWatch:
+    stage.host.machine = SimpleNamespace(
+        log=stage.log.append, news=lambda: stage.task.last_event, has_output=lambda: False
+    )
+    return TaskWatch(stage.host, stage.task, 0.0)
+
+
+def runs_for(stage: Stage, seconds: float) -> list[float]:
+    """The checks take so long, or as long as they may. How long they might have taken."""
+    allowed, clock = [], stage.crew.clock
+
+    def run(command: str, *, seconds: float, meanwhile: Callable[[], None] | None = None, **_: object) -> Ran:
+        allowed.append(seconds)
+        clock.pass_time(min(seconds, takes))  # type: ignore[attr-defined]
+        return Ran(0) if takes <= seconds else Ran(None, f"{command} hangs", timed_out=True)
+
+    takes = seconds
+    stage.board.programs.run = run  # type: ignore[method-assign]
+    return allowed
+
+
+def test_the_checks_end_with_the_limit_of_the_task_and_the_attempt_has_failed():
+    stage = Stage(NewTask("Sort", acceptance=[check(COMMAND, "make test")], timeout=60))
+    watch = limited(stage)
+    allowed = runs_for(stage, 500)
+    stage.crew.clock.pass_time(20)  # type: ignore[attr-defined]
+    watch.advance()
+    assert stage.work.turn_ended("DONE: sorted", "", watch=watch) is None
+    assert allowed == [40]
+    assert (stage.task.status, stage.task.failures) == ("pending", 1)
+    assert stage.task.text("error").startswith("it ran longer than its limit of 1m")
+    assert "command make test did not end within 40 s" in stage.task.text("error")
+
+
+def test_all_checks_share_what_is_left_of_the_limit_and_each_keeps_its_own():
+    checks = [check(COMMAND, "make"), check(COMMAND, "make test")]
+    stage = Stage(NewTask("Sort", acceptance=checks, timeout=1000))
+    allowed = runs_for(stage, 450)
+    assert stage.work.turn_ended("DONE: sorted", "", watch=limited(stage)) is None
+    assert allowed == [600, 550]
+    assert stage.task.status == "completed"
+
+
+def test_without_a_limit_a_check_has_its_own_only():
+    stage = Stage(NewTask("Sort", acceptance=[check(COMMAND, "make")]))
+    allowed = runs_for(stage, 599)
+    assert stage.work.turn_ended("DONE: sorted", "", watch=limited(stage)) is None
+    assert (allowed, stage.task.status) == ([600], "completed")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "failures"),
+    [
+        (DiskError("no space left on device", "make room"), 0),
+        (FileBusy("the board is busy", "try again"), 0),
+        (GitTrouble("the index is locked", "remove the lock"), 1),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_disk_that_refuses_while_the_work_is_kept_is_no_attempt_and_git_may_be(stage, trouble, failures):
+    def refuses(*_: object) -> None:
+        raise trouble
+
+    stage.board._workplaces = lambda: SimpleNamespace(keep=refuses)
+    assert stage.work.turn_ended("DONE: sorted", "") is None
+    assert (stage.task.status, stage.task.failures) == ("pending", failures)
+    assert str(trouble) in stage.task.text("error") + str(stage.task.part("refused").get("why"))
+
+
+@pytest.mark.parametrize(("refused", "failures"), [("first", 0), ("second", 1)])
+def test_a_command_that_cannot_be_started_is_an_attempt_only_if_another_one_of_the_task_ran(refused, failures):
+    run = [check(COMMAND, "first"), check(COMMAND, "second")]
+    stage = Stage(NewTask("Sort", run=run))
+    watch = limited(stage)
+    stage.board.programs.results = {refused: Ran(None, "no such folder")}  # type: ignore[attr-defined]
+    try:
+        error = _run_all(stage.host, watch, stage.place.path)
+    except OSError as trouble:
+        _stop_at(stage.host, stage.task, trouble, has_begun=True)
+    else:
+        give_up(stage.host, stage.task, error)
+    assert (stage.task.status, stage.task.failures) == ("pending", failures)
+    assert f"`{refused}` could not be started: no such folder" in (
+        stage.task.text("error") + str(stage.task.part("refused").get("why"))
+    )

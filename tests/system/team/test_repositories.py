@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.crew.repositories import alone, git
 
-from atm.domain.team.repositories import GONE
+from atm.domain.team.repositories import CUT_OFF, GONE, MISSING, PRESENT, UNKNOWN
 from atm.system.team.repositories import RepositoriesOnDisk
 
 DISK = RepositoriesOnDisk()
@@ -95,8 +95,8 @@ def test_a_root_commit_is_the_first_of_its_own_history(top: Path) -> None:
     git(other, "fetch", "-q", str(main), "HEAD")
     git(other, "merge", "-q", "--allow-unrelated-histories", "-m", "both", "FETCH_HEAD")
     assert DISK.root_commit(f"{other}/.git") == own
-    assert DISK.has_commit(f"{other}/.git", root) is True
-    assert DISK.has_commit(f"{main}/.git", own) is False
+    assert DISK.find_commit(f"{other}/.git", root) == PRESENT
+    assert DISK.find_commit(f"{main}/.git", own) == MISSING
 
 
 def test_a_shallow_clone_proves_nothing(top: Path) -> None:
@@ -105,9 +105,23 @@ def test_a_shallow_clone_proves_nothing(top: Path) -> None:
     common = f"{top}/shallow/.git"
     root = git(main, "rev-list", "--max-parents=0", "HEAD")
     assert DISK.root_commit(common) is None
-    assert DISK.has_commit(common, root) is None
+    assert DISK.find_commit(common, root) == CUT_OFF
+    assert DISK.find_commit(common, git(main, "rev-parse", "HEAD")) == PRESENT
     shutil.rmtree(top / "shallow")
-    assert DISK.has_commit(common, root) is None
+    assert DISK.find_commit(common, root) == UNKNOWN
+
+
+def test_the_commit_that_is_checked_out_is_known_as_soon_as_there_is_one(top: Path) -> None:
+    main = top.parent / "main"
+    git(top, "clone", "-q", "--depth", "1", f"file://{main}", "shallow")
+    git(top, "init", "-q", "empty")
+    last = git(main, "rev-parse", "HEAD")
+    assert [DISK.head_commit(f"{folder}/.git") for folder in (main, top / "shallow", top / "empty", top / "none")] == [
+        last,
+        last,
+        None,
+        None,
+    ]
 
 
 def test_a_replaced_commit_is_not_the_root(top: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_task_says_which_tasks_it_waits_for_and_holds_up(visit, server: MadeSe
     rows = page.locator(".task-row").all_inner_texts()
     assert len(rows) == 3
     assert [*(one.replace("\n", " ") for one in (rows[0], rows[2]))] == [
-        "done #1 Find links in Markdown, with line numbers wren",
+        "merged #1 Find links in Markdown, with line numbers wren",
         "blocked #12 Manual: incremental runs in CI nobody yet",
     ]
     page.locator(".task-row").last.click()

@@ -6,9 +6,13 @@ One thing that a call would do, and where it would do it: what rules are about.
 
 from __future__ import annotations
 
+from atm.domain.approvals.options import CHANGES_INSIDE, MAY_DO_ANYTHING, READS, NamedOption, options_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from atm.domain.approvals.options import KnownOptions
 
 GIT_PUSH, DELETE, NETWORK_USE, SPEND, TOOL, PLAN, CUSTOM = (
     *("git_push", "delete", "network", "spend"),
@@ -20,7 +24,10 @@ OPERATIONS = (GIT_PUSH, DELETE, NETWORK_USE, SPEND, TOOL, PLAN, CUSTOM)
 class Act:
     """One thing that a call would do."""
 
-    __slots__ = ("branches", "is_sensitive", "needs", "operation", "paths", "texts", "writes")
+    __slots__ = (
+        *("branches", "effect", "is_sensitive", "needs", "operation", "options", "paths", "script", "texts", "why"),
+        *("words", "writes"),
+    )
 
     def __init__(self, text: str, operation: str = TOOL) -> None:
         self.texts = [text] if text else []
@@ -36,6 +43,52 @@ class Act:
         """Branches that a push would change; None if that cannot be seen."""
         self.writes = False
         """Does what it prints go into a file?"""
+        self.words: list[str] = []
+        """The program under the name that counts, and its words: what a rule that allows is compared with."""
+        self.options: list[NamedOption] = []
+        """Every option among the words, one letter at a time, and whether it is known to be harmless."""
+        self.script = ""
+        """The file with commands that a shell is given: a rule allows it only if it names that very file."""
+        self.effect = MAY_DO_ANYTHING
+        """What is known of its effects: see `options`."""
+        self.why = ""
+        """Why its effects are not known."""
+
+    @property
+    def is_known_inside(self) -> bool:
+        """Is it known to be without effect outside of the worktree?"""
+        return self.effect != MAY_DO_ANYTHING and not self.is_sensitive
+
+    def runs(self, words: Sequence[str], known: KnownOptions | None, own: int = 0) -> None:
+        """It starts a program whose options may be known; of a wrapper only the first `own` words are options."""
+        self.words = [*words]
+        self.options = [*options_of(words[1 : own or None], known)]
+        odd = next((option for option in self.options if not option.is_harmless), None)
+        if known is None:
+            self.why = f"what {words[0]} does is not known"
+        elif odd is not None:
+            self.why = f"what {odd.name} makes {words[0]} do is not known to be harmless"
+        elif known.effect == MAY_DO_ANYTHING:
+            self.why = f"what {words[0]} does depends on files"
+        else:
+            self.effect = known.effect
+
+    def may_do_anything(self, why: str) -> None:
+        self.effect, self.why = MAY_DO_ANYTHING, self.why or why
+
+    def takes(self, word: str, why: str) -> None:
+        """A word that counts like an option that is not known to be harmless."""
+        self.options.append(NamedOption(word, word, is_harmless=False))
+        self.may_do_anything(why)
+
+    def reads_only(self) -> None:
+        """As it is called here, it changes nothing."""
+        self.effect = READS if self.effect == CHANGES_INSIDE else self.effect
+
+    def stays_inside(self, files: Sequence[str], place: CallPlace) -> None:
+        """What it changes must be in the worktree."""
+        if self.effect == CHANGES_INSIDE and not all(place.holds(path) for path in files):
+            self.may_do_anything("it may change files outside of the worktree")
 
     def uses_network(self) -> None:
         self.operation, self.is_sensitive = NETWORK_USE, True
@@ -70,9 +123,17 @@ class Act:
 class CallPlace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
-    __slots__ = ("folders", "home", "real", "root")
+    __slots__ = ("folders", "home", "program", "real", "repository", "root")
 
-    def __init__(self, folder: str, root: str = "", real: Callable[[str], str] | None = None, home: str = "") -> None:
+    def __init__(
+        self,
+        folder: str,
+        root: str = "",
+        real: Callable[[str], str] | None = None,
+        home: str = "",
+        program: Callable[[str], str] | None = None,
+        repository: Callable[[str, str], str] | None = None,
+    ) -> None:
         self.folders: tuple[str, ...] = (folder or "/",)
         """The folder; more than one where it cannot be seen whether a `cd` came to be."""
         self.root = root or self.folders[0]
@@ -80,10 +141,14 @@ class CallPlace:
         """A path without links, as far as it is there."""
         self.home = home
         """What `~` means; empty if that is not known."""
+        self.program = program or _in_the_usual_place
+        """The real path of the program that a name means on PATH; empty if there is none."""
+        self.repository = repository or _is_its_own
+        """Why git in a folder would not use the repository of the worktree as it is; empty if it would."""
 
     def at(self, folders: Sequence[str]) -> CallPlace:
         """The same worktree, from other folders."""
-        moved = CallPlace("/", self.root, self.real, self.home)
+        moved = CallPlace("/", self.root, self.real, self.home, self.program, self.repository)
         moved.folders = tuple(dict.fromkeys(folders))
         return moved
 
@@ -114,9 +179,26 @@ class CallPlace:
         inside = real.removeprefix(f"{root}/")
         return inside != real and bool(inside) and ".git" not in inside.lower().split("/")
 
+    def is_within(self, path: str) -> bool:
+        """Is it the worktree, or anything in it?"""
+        root = self.real(self.root).rstrip("/")
+        return f"{self.real(path)}/".startswith(f"{root}/")
+
+    def why_git_differs(self) -> str:
+        """Why git would not use the worktree's own repository here; empty if it would."""
+        return next(filter(None, (self.repository(folder, self.root) for folder in self.folders)), "")
+
 
 def _as_it_is(path: str) -> str:
     return path
+
+
+def _in_the_usual_place(name: str) -> str:
+    return f"/bin/{name}"
+
+
+def _is_its_own(_folder: str, _root: str) -> str:
+    return ""
 
 
 def normal(path: str) -> str:

@@ -1,9 +1,10 @@
 """
 What a command line would do: each program it starts, under the name that counts, and what kind of operation that is.
 
-`/usr/bin/git -C x push` is `git push`, `sh -c "…"` is what stands in the quotes, `find -delete` is `rm`. A wrapper that
-changes nothing is passed through; one that changes much (`sudo`) must be allowed together with what it starts. What
-takes its program or its arguments from elsewhere is unclear, and so is a git command that may be somebody's alias.
+`/usr/bin/git -C x push` is `git push`, `sh -c "…"` is what stands in the quotes, `find -delete` is `rm`. Unwrapping
+explains a line and replaces nothing: a wrapper is a layer of its own, and each layer must be allowed. What takes its
+program or its arguments from elsewhere is unclear, and so is a git command that may be somebody's alias, an assignment
+before a command, a redirection into a file, and a program that is not the one that PATH names.
 """
 
 from __future__ import annotations
@@ -18,25 +19,36 @@ from atm.domain.approvals.code_on_lines import (
     shell_words,
 )
 from atm.domain.approvals.git_acts import take_git
+from atm.domain.approvals.options import (
+    CHANGES_INSIDE,
+    KNOWN_OPTIONS,
+    MAY_DO_ANYTHING,
+    could_become_an_option,
+    known_options,
+    options_of,
+)
 from atm.domain.approvals.programs import (
     AGENTS,
     ALIASES_OF_REMOVAL,
     AWKS,
+    BUILTINS,
     CLOUDS,
     CODE_FLAGS,
-    HARMLESS_VARIABLES,
+    EVALUATING,
     NETWORK,
     NETWORK_VERBS,
     OVERWRITING,
     PRIVILEGED,
+    READING_SHELLS,
     RUNNERS,
     RUNNING_OPTIONS,
     SHELLS,
     STRANGE,
     WRAPPERS,
     WRITING_LAST,
+    known_name,
 )
-from atm.domain.approvals.shell import parse_line
+from atm.domain.approvals.shell import GlobWord, parse_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +57,14 @@ if TYPE_CHECKING:
     from atm.domain.approvals.act import CallPlace
     from atm.domain.approvals.shell import ShellCommand
 
+FIND_EXEC = "find -exec"
+
 DEEPEST = 4
 """Shells within shells."""
 
 MOST_FOLDERS = 8
 """Folders in which a command may run, after so many `cd` that may have failed."""
 
-_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _MOVING = ("cd", "chdir", "pushd", "popd")
 
 
@@ -96,6 +109,11 @@ class _Places:
             names = [words[1] if words[1].startswith("/") else f"{one}/{words[1]}" for one in self.now.folders]
             if {self.now.real(normal(name)) for name in names} != {self.now.real(path) for path in to}:
                 found.doubt("where it goes depends on links")  # a shell takes `..` by the words, a program by the files
+            if isinstance(words[1], GlobWord):
+                found.doubt("where it goes depends on which files are there")
+            why = self.now.at(to).why_git_differs()
+            if why:
+                found.doubt(why)
         self._all = tuple(dict.fromkeys((*self._all, *to)))
         if len(self._all) > MOST_FOLDERS:
             found.doubt("it changes its folder very often")
@@ -107,8 +125,7 @@ class _Places:
 def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) -> None:
     """Note one command."""
     for name in command.assigned:
-        if name not in HARMLESS_VARIABLES:
-            found.doubt(f"it sets {name}, which may change what programs do")
+        found.doubt(f"it sets {name}, which may change what programs do")
     words, first, place = command.words, len(found.acts), places.now
     if words and words[0] in _MOVING:
         act = Act(f"{words[0]} {' '.join(words[1:])}".rstrip())
@@ -122,8 +139,10 @@ def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) 
 
 
 def _redirect(found: ShellLine, operator: str, target: str, place: CallPlace, first: int) -> None:
-    if target in _NOWHERE or (operator.endswith("&") and (target.isdecimal() or target == "-")) or operator == "<<<":
+    if (">" in operator and target == "/dev/null") or (operator == ">&" and target in ("1", "2")) or operator == "<<<":
         return
+    if ">" in operator or operator == "<&" or isinstance(target, GlobWord) or target.startswith(("/dev/", "/proc/")):
+        found.doubt(f"it redirects ({operator} {target}), and what that changes no program tells")
     if len(found.acts) == first:
         found.acts.append(Act(f"{operator} {target}"))
     act, paths = found.acts[-1], place.every(target)
@@ -138,13 +157,6 @@ def _redirect(found: ShellLine, operator: str, target: str, place: CallPlace, fi
 # Programs.
 
 
-def known_name(word: str) -> str:
-    """Under which a program is known, whatever its path, its version and, where that is one file, its letters."""
-    name = word.rpartition("/")[2].lower().removesuffix(".exe")
-    plain = name.rstrip("0123456789.-")
-    return plain if plain in CODE_FLAGS or plain in ("pip", "git", *SHELLS) else name
-
-
 def _take_words(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
     while words and words[0] in ("!", "{"):  # behind `time`
         words = words[1:]
@@ -154,28 +166,50 @@ def _take_words(found: ShellLine, words: Sequence[str], place: CallPlace, depth:
     if depth > DEEPEST:
         found.doubt("it starts shells within shells")
     elif name in _MOVING:
-        found.acts.append(_named(words, place))
+        found.acts.append(_named(found, words, place))
         found.doubt("it changes its folder by other means than a plain cd")
     elif name in ("busybox", "toybox") and len(words) > 1:
+        found.doubt(f"which program {name} is depends on its words")
         _take_words(found, words[1:], place, depth + 1)
     elif name in WRAPPERS or name in PRIVILEGED:
         _take_wrapped(found, name, words, place, depth)
     elif name in SHELLS:
         _take_shell(found, words, place, depth)
     elif name == "eval":
-        if _take_line(found, " ".join(words[1:]), place, depth + 1):
-            found.doubt("it changes its folder by other means than a plain cd")
+        found.doubt("eval evaluates what looks like words")
+        _take_line(found, " ".join(words[1:]), place, depth + 1)
     elif name in ("xargs", "parallel"):
         _take_fed(found, words, place, depth)
     else:
         _take_program(found, name, words, place, depth)
 
 
+def _program(found: ShellLine, word: str, place: CallPlace) -> str:
+    """
+    The name under which a program counts: its last name only where PATH leads to that very file outside of the
+    worktree, where agents cannot have put it. A program by any other path is known by that path alone.
+    """
+    name = word.rpartition("/")[2]
+    if name == word and (word in BUILTINS or word in EVALUATING):
+        return name
+    on_path = place.program(name)
+    if name == word:
+        if not on_path:
+            found.doubt(f"no program {name} is found")
+        elif place.is_within(on_path):
+            found.doubt(f"{name} is a file of the worktree ({on_path})")
+        return name
+    real = place.real(place.whole(word))
+    return name if on_path and real == place.real(on_path) and not place.is_within(real) else word
+
+
 def _take_program(found: ShellLine, name: str, words: Sequence[str], place: CallPlace, depth: int) -> None:
-    act = _named(words, place)
+    act = _named(found, words, place)
     found.acts.append(act)
     if name in STRANGE:
         found.doubt(f"{name} takes its commands from elsewhere, or changes what others mean")
+    elif name in EVALUATING or (name in ("test", "[", "printf") and _is_evaluated(words)):
+        found.doubt(f"shells evaluate what looks like words of {name}")
     elif name in CODE_FLAGS:
         _look_at_code(found, act, name, words)
     elif name == "git":
@@ -196,6 +230,47 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
         found.doubt(f"{name} is told to start another program")
     if _verb(words) in RUNNERS.get(name, ()):
         _take_run(found, words, place, depth)
+    _judge_operands(found, act, name, words, place)
+
+
+def _is_evaluated(words: Sequence[str]) -> bool:
+    """`printf -v 'a[$(x)]'` and `test -v` run what is in the brackets; zsh does so wherever it wants a number."""
+    rest = words[1:-1] if words[0] == "[" else words[1:]
+    return any(word[:2] in ("-v", "-R") or any(sign in word for sign in "[$`(") for word in rest)
+
+
+_READ_BY_NAME_ONLY = ("rm", "rmdir")
+"""A link is removed by these, not what it leads to."""
+
+
+def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str], place: CallPlace) -> None:
+    """Words that are no options, and count all the same."""
+    known = known_options(act.words) if act.words else None
+    if not (known is not None and known.all_harmless):
+        rest = words[: words.index("--")] if "--" in words and known is not None and not known.passes_on else words
+        if any(isinstance(word, GlobWord) and could_become_an_option(word) for word in rest[1:]):
+            found.doubt("a pattern stands where the name of a file could become an option")
+    if known is None:
+        return
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if name == "uniq" and len(operands) > 1:
+        act.takes(operands[-1], "uniq writes its second file")
+    elif name == "date" and any(not word.startswith("+") for word in operands) and not _has_letter(words, "d"):
+        act.takes(operands[0], "date sets the clock")
+    elif name in ("make", "gmake", "npm") and any("=" in word for word in operands):
+        act.takes(next(word for word in operands if "=" in word), f"{name} is given a variable")
+    if known.effect == MAY_DO_ANYTHING and name != "atm":
+        paths = [path for word in operands if "/" in word and "://" not in word for path in place.every(word)]
+        if any(not place.is_within(path) for path in paths):
+            act.takes(operands[-1], f"{name} is given files outside of the worktree")
+    elif name != "git":
+        if name == "sed" and not edits_in_place(words):
+            act.reads_only()
+        told = sed_scripts(words) if name == "sed" else None
+        act.stays_inside(files_in(told[1] if told else words[1:], place), place)
+        follows_links = act.effect == CHANGES_INSIDE and name not in _READ_BY_NAME_ONLY
+        if follows_links and any(isinstance(word, GlobWord) for word in operands):
+            act.may_do_anything("a pattern may name a link that leads elsewhere")
 
 
 def _is_network(name: str, words: Sequence[str]) -> bool:
@@ -203,17 +278,19 @@ def _is_network(name: str, words: Sequence[str]) -> bool:
     return name in NETWORK or _verb(words) in NETWORK_VERBS.get(name, ()) or is_remote
 
 
-def _named(words: Sequence[str], place: CallPlace) -> Act:
-    """An act under the program's own name, whatever path it was called by."""
-    name, known = words[0].rpartition("/")[2], known_name(words[0])
+def _named(found: ShellLine, words: Sequence[str], place: CallPlace, own: int = 0) -> Act:
+    """An act under the name that counts. Rules that restrict see its last name, whatever path it was called by."""
+    name, known, counts = words[0].rpartition("/")[2], known_name(words[0]), _program(found, words[0], place)
     act = Act(" ".join([name, *words[1:]]))
     if name != words[0]:
         act.texts.append(" ".join(words))
-        if not words[0].startswith(("/bin/", "/usr/")):
-            act.needs = [" ".join(words)]  # some file that is called so
     if known != name:
         act.texts.append(" ".join([known, *words[1:]]))
+    act.needs = [" ".join([counts, *words[1:]])]
     act.paths = files_in(words[1:], place)
+    is_known = counts == name
+    canonical = [known if is_known else counts, *words[1:]]
+    act.runs([counts, *words[1:]], known_options(canonical) if is_known else None, own)
     return act
 
 
@@ -257,33 +334,32 @@ def _take_run(found: ShellLine, words: Sequence[str], place: CallPlace, depth: i
     _take_words(found, inner, place, depth + 1)
     for act in found.acts[first:]:
         act.texts.append(outer)
-        act.needs = act.needs if act.is_sensitive else [outer]
 
 
 def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: CallPlace, depth: int) -> None:
+    """A layer of its own, then what it starts."""
     inner = _inside(name, words)
+    own = len(words) - len(inner or ())
+    layer = _named(found, words, place, own)
+    found.acts.append(layer)
     if inner is None:
-        found.acts.append(_named(words, place))
         found.doubt(f"what {name} starts cannot be seen")
         return
+    layer.paths = []
+    is_privileged = name in PRIVILEGED
+    odd = next((option.name for option in layer.options if not option.is_harmless), "")
+    if not is_privileged and (odd or layer.effect == MAY_DO_ANYTHING):
+        found.doubt(f"what {name} does with {odd or 'what it is given'} is not known to be harmless")
+    for name_set in [word.partition("=")[0] for word in words[1:own] if "=" in word and not word.startswith("-")]:
+        found.doubt(f"it sets {name_set}, which may change what programs do")
+    if is_privileged:
+        layer.is_sensitive = True
     first = len(found.acts)
-    for name_set in [word.partition("=")[0] for word in words[1 : len(words) - len(inner)] if "=" in word]:
-        if name_set not in HARMLESS_VARIABLES and not name_set.startswith("-"):
-            found.doubt(f"it sets {name_set}, which may change what programs do")
     if inner:
         _take_words(found, inner, place, depth + 1)
-    outer = " ".join([name, *words[1:]])
-    for act in found.acts[first:] or [_added(found, outer)]:
-        act.texts.append(outer)
-        if name in PRIVILEGED:
-            act.needs.append(outer)
-            act.is_sensitive = True
-
-
-def _added(found: ShellLine, text: str) -> Act:
-    """A wrapper by itself."""
-    found.acts.append(Act(text))
-    return found.acts[-1]
+    for act in found.acts[first:]:
+        act.texts += [text for text in layer.texts if text not in act.texts]
+        act.is_sensitive = act.is_sensitive or is_privileged
 
 
 def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
@@ -305,13 +381,24 @@ def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
 
 
 def _take_shell(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
+    """A layer of its own, then the line that it is given."""
     told, first = shell_words(words), len(found.acts)
+    name = known_name(words[0])
+    layer = _named(found, words, place, len(words) if told.line is None else 1)
+    found.acts.append(layer)
     if told.line is not None:
+        layer.paths = []
+        options = options_of(words[1 : told.own], KNOWN_OPTIONS.get(name))
+        odd = next((option.name for option in options if not option.is_harmless), "")
+        if odd or name not in KNOWN_OPTIONS or layer.effect == MAY_DO_ANYTHING:
+            found.doubt(f"{words[0]} reads files or options of its own{f' ({odd})' if odd else ''}")
+        if name in READING_SHELLS and not any(word in ("-f", "-fc", "--no-config", "-N") for word in words):
+            found.doubt(f"{name} reads files of its own before the line")
         _take_line(found, told.line, place, depth + 1)
-        for act in found.acts[first:]:
-            act.texts.append(_named(words, place).texts[0])
-    if len(found.acts) == first:
-        found.acts.append(_named(words, place))
+        for act in found.acts[first + 1 :]:
+            act.texts += [text for text in layer.texts if text not in act.texts]
+    else:
+        layer.script, layer.effect = told.script, MAY_DO_ANYTHING
     if told.doubt:
         found.doubt(told.doubt)
 
@@ -321,7 +408,7 @@ def _take_fed(found: ShellLine, words: Sequence[str], place: CallPlace, depth: i
     inner = [word for word in words[1:] if not word.startswith("-")]
     while inner and (inner[0].isdecimal() or inner[0] in ("{}", "%")):
         inner = inner[1:]
-    found.acts.append(_named(words, place))
+    found.acts.append(_named(found, words, place) if words[0] != FIND_EXEC else Act(" ".join(words)))
     found.doubt(f"what {words[0]} is given cannot be seen")
     if inner:
         _take_words(found, inner, place.at(["/"]), depth + 1)
@@ -365,7 +452,7 @@ def _take_find(found: ShellLine, act: Act, words: Sequence[str], place: CallPlac
     for at, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             inner = _until(words[at + 1 :], lambda one: one in (";", "+"))
-            _take_fed(found, ["find -exec", *inner], place, depth)
+            _take_fed(found, [FIND_EXEC, *inner], place, depth)
         elif word.startswith(("-fprint", "-fls")) and words[at + 1 :]:
             act.saves_to(place.every(words[at + 1]), place)
 

@@ -1,8 +1,8 @@
 """
 Does the asker of a request still need an answer?
 
-A request is moot when its member has left, its task is over or another's, or the process that asked is gone. What is
-not known keeps a request open: nobody is denied for a file that could not be read.
+A request is moot when its team is complete, its member has left, its task is over or another's, or the process that
+asked is gone. What is not known keeps a request open: nobody is denied for a file that could not be read.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def why_moot(approval: Approval, team: Team, board: Board | None, asker: AskerNo
     """
     Why a request needs no answer any more; empty while it may need one. `board`: None where it could not be read.
     """
+    if team.completed:
+        return f"team {team.name} is complete"
     if asker.is_process_gone:
         return f"the process that asked for {approval.requester} has ended"
     return _why_gone(approval, team, asker, now) or _why_task_is_over(approval, board)

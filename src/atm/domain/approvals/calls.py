@@ -16,7 +16,8 @@ SHELL, WRITE, EDIT, READ, FETCH, SEARCH, EXIT_PLAN = (
 
 KNOWN_TOOLS: dict[str, str] = {
     **dict.fromkeys(
-        ("bash", "shell", "run_shell_command", "exec_command", "local_shell", "unified_exec", "execute"), SHELL
+        ("bash", "monitor", "shell", "run_shell_command", "exec_command", "local_shell", "unified_exec", "execute"),
+        SHELL,
     ),
     **dict.fromkeys(("write", "write_file", "create_file"), WRITE),
     **dict.fromkeys(
@@ -42,7 +43,10 @@ _MOST_SENSITIVE = (GIT_PUSH, SPEND, NETWORK_USE, PLAN, DELETE)
 class AgentCall:
     """What an agent wants to do. All of it comes from the agent, and is untrusted."""
 
-    __slots__ = ("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool")
+    __slots__ = (
+        *("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool"),
+        *("unclear", "vendor_shell"),
+    )
 
     def __init__(
         self,
@@ -56,11 +60,14 @@ class AgentCall:
         diff: str = "",
         session: str = "",
         call_id: str = "",
+        unclear: str = "",
+        vendor_shell: bool = False,
     ) -> None:
         self.own_name = tool
         """As its vendor calls it."""
         self.tool = KNOWN_TOOLS.get(tool.lower(), tool)
         self.command = command
+        """What the vendor executes, byte for byte."""
         self.folder = folder
         self.root = root
         """The worktree that the folder belongs to."""
@@ -71,6 +78,23 @@ class AgentCall:
         self.session = session
         self.call_id = call_id
         """The vendor's number of this very call, where there is one."""
+        self.unclear = unclear
+        """Why its arguments do not say what would be executed; empty if they do."""
+        self.vendor_shell = vendor_shell
+        """Did the vendor's own protocol put a shell around the line, as Codex's app-server does?"""
+
+    @property
+    def line(self) -> str:
+        """
+        What the vendor's shell gets. The same call, told by a hook and by the protocol of a host, has the same line; a
+        shell that a model put around its command itself is a part of it.
+        """
+        if not self.vendor_shell:
+            return self.command
+        from atm.domain.approvals.vendor_shell import wrapped_line
+
+        inner = wrapped_line(self.command)
+        return self.command if inner is None else inner
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,8 +136,8 @@ class Understood:
 
 def understand(call: AgentCall, place: CallPlace) -> Understood:
     if call.is_shell:
-        line = acts_of(call.command, place)
-        unclear = line.unclear or ("" if call.command.strip() else "it names no command")
+        line = acts_of(call.line, place)
+        unclear = call.unclear or line.unclear or ("" if call.command.strip() else "it names no command")
         for act in line.acts:
             if call.branch and act.operation == GIT_PUSH:
                 act.branches = [*(act.branches or ()), call.branch]  # what the line names, it names
@@ -125,7 +149,7 @@ def understand(call: AgentCall, place: CallPlace) -> Understood:
         act.overwrites([*act.paths], place)
     if call.own_name.lower() == DELETE:
         act.removes(act.paths, place)
-    return Understood(call, [act], place)
+    return Understood(call, [act], place, call.unclear)
 
 
 def _operation(call: AgentCall) -> str:

@@ -51,11 +51,15 @@ def doubt_about(name: str, words: Sequence[str]) -> str:
 class ShellWords:
     """What a shell is told to run: a line, a file, or whatever comes."""
 
-    __slots__ = ("doubt", "line")
+    __slots__ = ("doubt", "line", "own", "script")
 
-    def __init__(self, line: str | None = None, doubt: str = "") -> None:
+    def __init__(self, line: str | None = None, doubt: str = "", script: str = "", own: int = 0) -> None:
         self.line = line
+        self.own = own
+        """Words before the line: the shell's name and its options."""
         self.doubt = doubt
+        self.script = script
+        """The file with commands."""
 
 
 def shell_words(words: Sequence[str]) -> ShellWords:
@@ -75,10 +79,10 @@ def shell_words(words: Sequence[str]) -> ShellWords:
     if "C" in letters and words[0].endswith("fish"):
         return ShellWords(doubt="fish runs two lines")
     if "c" in letters and rest:
-        return ShellWords(rest[0])
+        return ShellWords(rest[0], own=len(words) - len(rest))
     if "c" in letters or "s" in letters or not rest or rest[0].startswith(("/dev/", "/proc/")):
         return ShellWords(doubt="a shell takes its commands from elsewhere")
-    return ShellWords()
+    return ShellWords(script=rest[0])
 
 
 # Sed and awk.
@@ -99,7 +103,7 @@ def sed_scripts(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
             scripts += [*_next(taken)]
         elif word.startswith("--expression="):
             scripts.append(word.partition("=")[2])
-        elif word.startswith(("-f", "--file")) or (_is_cluster(word) and "e" in word.partition("i")[0]):
+        elif word.startswith(("-f", "--f", "--e")) or any(sign in _letters(word) for sign in "ef"):
             return None
         elif word in ("-l", "--line-length"):
             next(taken, None)
@@ -108,6 +112,11 @@ def sed_scripts(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
     if not scripts and rest:
         scripts.append(rest.pop(0))
     return scripts, rest
+
+
+def _letters(word: str) -> str:
+    """Options of a cluster, up to `-i`, whose suffix is the rest."""
+    return word[1:].partition("i")[0] if word.startswith("-") and not word.startswith("--") else ""
 
 
 def _is_cluster(word: str) -> bool:

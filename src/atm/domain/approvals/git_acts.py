@@ -1,14 +1,21 @@
-"""What a command of git would do: push, fetch, remove, write elsewhere, or run something that cannot be seen."""
+"""
+What a command of git would do: push, fetch, remove, write elsewhere, or run something that cannot be seen.
+
+Git runs programs that the settings of a repository name (a file system monitor, a diff program, filters). So a command
+of git is clear only where git uses the worktree's own repository, and that repository names no programs.
+"""
 
 from __future__ import annotations
 
 from atm.domain.approvals.act import GIT_PUSH, files_in
+from atm.domain.approvals.options import known_options
 from atm.domain.approvals.programs import (
     GIT_KNOWN,
     GIT_NETWORK,
     GIT_NETWORK_PAIRS,
     GIT_PLACES,
     GIT_PUSHES,
+    GIT_QUIET,
     GIT_RUNS,
     GIT_SETTINGS,
     GIT_VALUES,
@@ -32,12 +39,28 @@ def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace)
             found.doubt("git is told to work on other files than those of its folder")
         elif option == "-C" and at + 1 < len(words):
             place = place.at(place.every(words[at + 1]))
+        elif option not in GIT_QUIET:
+            found.doubt(f"what git does with {option} is not known")
         at += 2 if words[at] in GIT_VALUES else 1
     verb, rest = (words[at], words[at + 1 :]) if at < len(words) else ("", [])
     if at > 1:
-        act.also(" ".join(["git", verb, *rest]))
+        plain = " ".join(["git", verb, *rest])
+        act.texts.append(plain)
+        if act.words[0] == "git":
+            act.needs = [plain]  # to say where, or without a pager, allows and forbids nothing
+            act.runs(["git", verb, *rest], known_options(["git", verb]))
     act.paths = files_in(rest, place)
     _take_verb(found, act, verb, rest, place)
+    why = place.why_git_differs() if verb else ""
+    if why:
+        found.doubt(why)
+    operands = [word for word in rest if not word.startswith("-")]
+    if operands and (verb in _CHANGING_WITH_OPERANDS or (verb == "stash" and operands[0] in ("drop", "clear"))):
+        act.may_do_anything(f"git {verb} {operands[0]} changes what other worktrees share")
+
+
+_CHANGING_WITH_OPERANDS = ("remote", "reflog", "tag", "branch")
+"""Verbs that only tell something as long as they are given no names."""
 
 
 def _take_verb(found: ShellLine, act: Act, verb: str, rest: Sequence[str], place: CallPlace) -> None:

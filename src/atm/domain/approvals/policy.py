@@ -4,11 +4,15 @@ Policy: what is allowed, what a lead may grant, what only a person may, what is 
 Deny wins over asking a person over asking the lead over allow, in whatever order the rules stand. The user's own file
 decides; every other file can only narrow what it gives. What leaves the machine, costs money or destroys something
 outside of the worktree is for a person, unless a rule speaks of just that. What is not understood is asked for.
+
+A rule that forbids or asks is compared with the text of a command, in every spelling. A rule that allows is compared
+with its words: by a grammar, or by a pattern that names the program (see `allowing`).
 """
 
 from __future__ import annotations
 
 from atm.domain.approvals.act import DELETE, PLAN
+from atm.domain.approvals.allowing import allows_words, why_not_allowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
     from atm.domain.approvals.act import Act
     from atm.domain.approvals.calls import Understood
+    from atm.domain.approvals.grammar import Grammar
 
 ALLOW, ASK_LEAD, ASK_HUMAN, DENY = "allow", "ask-lead", "ask-human", "deny"
 DECISIONS = (ALLOW, ASK_LEAD, ASK_HUMAN, DENY)
@@ -24,17 +29,18 @@ DECISIONS = (ALLOW, ASK_LEAD, ASK_HUMAN, DENY)
 LEAD, HUMAN = "lead", "human"
 TIERS = {ASK_LEAD: LEAD, ASK_HUMAN: HUMAN}
 
-KEYS = ("tool", "command", "path", "branch", "operation")
+KEYS = ("tool", "command", "grammar", "path", "branch", "operation")
 
 
 class Rule:
     """One rule: its decision, and which calls it is about. Each key has patterns, of which one must fit."""
 
-    __slots__ = ("decision", "file", "number", "patterns")
+    __slots__ = ("_grammars", "decision", "file", "number", "patterns")
 
     def __init__(self, decision: str, patterns: dict[str, list[str]], file: str = "", number: int = 0) -> None:
         self.decision = decision
         self.patterns = patterns
+        self._grammars: list[Grammar] | None = None
         self.file = file
         self.number = number
         """Its place in the file, from 1 on; 0 for what no rule said."""
@@ -44,9 +50,19 @@ class Rule:
         said = [f"{key} = {' | '.join(self.patterns[key])}" for key in KEYS if key in self.patterns]
         return f"{self.decision}: {', '.join(said) or 'everything'}"
 
+    @property
+    def grammars(self) -> list[Grammar]:
+        """Read when a command is first compared with them. One that cannot be read allows nothing."""
+        if self._grammars is None:
+            from atm.domain.approvals.grammar import read_grammar
+
+            read = map(read_grammar, self.patterns.get("grammar", ()))
+            self._grammars = [one for one in read if not isinstance(one, str)]
+        return self._grammars
+
     def speaks_of(self, act: Act, call: Understood) -> bool:
         """Does it name what is sensitive about an act, instead of covering it with everything else?"""
-        if "operation" in self.patterns or "branch" in self.patterns:
+        if any(key in self.patterns for key in ("operation", "branch", "grammar")):
             return True
         tools = () if call.call.is_shell else self.patterns.get("tool", ())
         if (act.operation != DELETE or "path" in self.patterns) and any(pattern.strip("*") for pattern in tools):
@@ -200,8 +216,11 @@ def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule]) -> J
             ASK_LEAD, rule, [*chain, rule], "a plan is for the lead or a person to approve", is_granted=False
         )
     sensitive = next((act for act in acts if act.is_sensitive), None)
+    unknown = next((act for act in acts if act.words and not act.is_known_inside), None)
     decision = layer.default or ALLOW
     reason = f"no rule is about it, and the default is {decision}"
+    if unknown is not None and sensitive is None and layer.default == ALLOW:
+        decision, reason = ASK_HUMAN, f"{unknown.why or 'its effects are not known'}, and no rule names it"
     if sensitive is not None and _strictness(decision) < _strictness(ASK_HUMAN):
         decision, reason = ASK_HUMAN, f"{sensitive.operation} is for a person to grant, and no rule says otherwise"
     rule = Rule(decision, {}, layer.file)
@@ -216,6 +235,19 @@ def _is_allowed(layer: PolicyLayer, act: Act, call: Understood) -> bool:
     if not act.needs:
         return bool(act.texts) or any(_fits(rule, act, call) for rule in rules)
     return all(any(_fits(rule, act, call, need) for rule in rules) for need in act.needs)
+
+
+def allowed_by(layer: PolicyLayer, act: Act, call: Understood) -> tuple[Rule | None, str]:
+    """The rule that allows a layer of a line; else None, and why the nearest one does not."""
+    rules = [rule for rule in layer.rules if rule.decision == ALLOW and _fits_tool(rule, call)]
+    why = ""
+    for rule in rules:
+        if act.needs and _fits(rule, act, call, act.needs[0]) and (not act.is_sensitive or rule.speaks_of(act, call)):
+            return rule, ""
+        for pattern in rule.patterns.get("command", ()):
+            if act.words and matches(pattern, act.needs[0] if act.needs else ""):
+                why = why or why_not_allowed(pattern, act)
+    return None, why or "no rule allows it"
 
 
 def _strictness(decision: str) -> int:
@@ -243,11 +275,27 @@ def _fits(rule: Rule, act: Act, call: Understood, need: str | None = None) -> bo
         return False
     if "operation" in patterns and not _any(patterns["operation"], [act.operation], matches):
         return False
+    if need is not None and call.call.is_shell and not _names_program(rule, act, call, need):
+        return False
     if "command" in patterns and not _any(patterns["command"], [need] if need is not None else act.texts, matches):
+        return False
+    if "grammar" in patterns and not any(grammar.matches(act.words, call.place) for grammar in rule.grammars):
         return False
     if "branch" in patterns and not _fits_branch(patterns["branch"], act, every=every):
         return False
     return "path" not in patterns or _fits_path(patterns["path"], act, call, every=every)
+
+
+def _names_program(rule: Rule, act: Act, call: Understood, need: str) -> bool:
+    """Does an allowing rule name the program, or does the program need no name: is it without effect outside?"""
+    if "grammar" in rule.patterns:
+        return need == act.needs[0]
+    commands = rule.patterns.get("command")
+    if commands is None:
+        return act.is_known_inside or rule.speaks_of(act, call)
+    if not act.words or need != act.needs[0]:
+        return True
+    return any(matches(pattern, need) and allows_words(pattern, act) for pattern in commands)
 
 
 def _fits_tool(rule: Rule, call: Understood) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish"))
 
+READING_SHELLS = frozenset(("zsh", "fish"))
+"""Shells that read files of their own even for one line."""
+
 WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "command": ((), ("-p",)),
     "builtin": ((), ()),
@@ -108,14 +111,37 @@ OVERWRITING = frozenset(
 WRITING_LAST = frozenset(("cp", "ln", "install", "rsync"))
 """Of their files the last is written, unless an option names another."""
 
-HARMLESS_VARIABLES = frozenset(
+BUILTINS = frozenset(
     (
-        *("CI", "DEBUG", "VERBOSE", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS", "LINES", "TERM", "TZ"),
-        *("LANG", "LC_ALL", "LC_CTYPE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED"),
-        *("PYTHONDONTWRITEBYTECODE", "GOFLAGS_NONE", "HYPOTHESIS_PROFILE"),
+        *(
+            "echo",
+            "cd",
+            "pwd",
+            "test",
+            "[",
+            "printf",
+            "true",
+            "false",
+            ":",
+            "type",
+            "command",
+            "builtin",
+            "exec",
+            "time",
+        ),
+        *("noglob", "nocorrect", "-", "eval", "chdir", "pushd", "popd", "source", ".", "read", "let", "export", "set"),
     )
 )
-"""Variables that no program takes for a command, a path or a place to load code from."""
+"""Words that a shell knows by itself: no file decides what they mean."""
+
+EVALUATING = frozenset(
+    (
+        *("let", "read", "unset", "wait", "mapfile", "readarray", "getopts", "local", "integer", "float", "private"),
+        *("set", "setenv", "unsetenv", "abbr", "emulate", "vared", "print", "zparseopts", "zformat", "fc", "sched"),
+        *("functions", "unfunction", "disable", "unhash", "rehash", "zcompile", "zstyle", "ulimit", "umask"),
+    )
+)
+"""Builtins that evaluate words, set variables, or change what the rest of the line means."""
 
 NETWORK = frozenset(
     (
@@ -168,6 +194,11 @@ AGENTS = frozenset(("claude", "codex", "gemini", "agy", "opencode", "aider", "go
 
 GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source")
 GIT_SETTINGS = ("-c", "--config-env", "--exec-path")
+GIT_QUIET = (
+    *("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs"),
+    *("--icase-pathspecs", "--version", "-v", "--no-replace-objects"),
+)
+"""Options of git itself that change nothing about what a command may do."""
 GIT_PLACES = ("--git-dir", "--work-tree")
 GIT_NETWORK = ("fetch", "pull", "clone", "ls-remote", "send-email", "request-pull", "fetch-pack")
 GIT_PUSHES = (("lfs", "push"), ("svn", "dcommit"), ("subtree", "push"))
@@ -199,3 +230,10 @@ GIT_KNOWN = frozenset(
     )
 )
 PUSH_VALUES = ("-o", "--push-option", "--receive-pack", "--exec", "--repo")
+
+
+def known_name(word: str) -> str:
+    """Under which a program is known, whatever its path, its version and, where that is one file, its letters."""
+    name = word.rpartition("/")[2].lower().removesuffix(".exe")
+    plain = name.rstrip("0123456789.-")
+    return plain if plain in CODE_FLAGS or plain in ("pip", "git", *SHELLS) else name

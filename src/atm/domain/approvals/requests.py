@@ -166,6 +166,23 @@ def why_not_answer(approval: Approval, who: str, *, is_human: bool, is_lead: boo
     return ""
 
 
+def audit_objection(events: Sequence[str], state: str) -> str:
+    """
+    Why the audit contradicts the files of a request that is `state`, waiting or approved; empty if it does not.
+
+    Files can be deleted one by one. The audit decides: what it says was used, denied or closed stays so.
+    """
+    ends = (USED, DENIED, EXPIRED, CANCELLED, *((APPROVED,) if state == WAITING else ()))
+    over = next((event for event in events if event in ends), "")
+    if over:
+        return f"the audit says that it was {over} before"
+    if ASKED not in events:
+        return "the audit has no line about who asked for it"
+    if state == APPROVED and APPROVED not in events:
+        return "the audit has no line about who approved it"
+    return ""
+
+
 def is_meant(approval: Approval, given: str) -> bool:
     """By its id or the beginning of that."""
     return bool(given) and approval.id.startswith(given.lower())

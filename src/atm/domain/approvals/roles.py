@@ -6,6 +6,7 @@ looks and coordinates.
 from __future__ import annotations
 
 from atm.domain.approvals.calls import EDIT, EXIT_PLAN, SHELL, WRITE
+from atm.domain.approvals.options import READS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,26 +15,6 @@ if TYPE_CHECKING:
 
 PLANS, DELEGATES = "plans", "delegates"
 
-_LOOKING = frozenset(
-    (
-        *("ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "wc", "pwd", "file", "stat", "tree"),
-        *("du", "echo"),
-        *("sort", "uniq", "cut", "diff", "cmp", "which", "type", "date", "true", "false", "nl", "basename", "dirname"),
-        *("realpath", "readlink", "find", "jq", "cd"),
-    )
-)
-_LOOKING_GIT = (
-    *("git status", "git log", "git diff", "git show", "git blame", "git grep", "git ls-files", "git rev-parse"),
-    *("git describe", "git shortlog", "git ls-tree", "git cat-file", "git merge-base"),
-)
-_WRITING = {
-    "sort": ("--o", "--compress"),
-    "tree": ("--o",),
-    "rg": ("--pre", "--hostname-bin"),
-    "file": ("-C", "--compile"),
-    "date": ("-s", "--s"),
-    "git": ("--ou", "--op", "-O", "--ext-diff"),
-}
 _COORDINATING = ("mcp__atm__", "mcp_atm_", "atm_")
 _OF_ITSELF = ("Task", "Agent", "TodoWrite", EXIT_PLAN, "AskUserQuestion", "SendMessage", "TeamCreate")
 
@@ -59,26 +40,9 @@ def refusal(understood: Understood, role: str) -> str:
 
 
 def _only_looks(act: Act) -> bool:
-    if act.writes or act.is_sensitive:
-        return False
-    texts = act.needs or act.texts
-    return all((text.partition(" ")[0] in _LOOKING or _begins(text)) and not _also_writes(text) for text in texts)
-
-
-def _also_writes(text: str) -> bool:
-    """Some that look can be told to write what they saw into a file, or to start another program."""
-    name, *words = text.split(" ")
-    options = [word for word in words if word.startswith("-")]
-    if name == "uniq" and len(words) - len(options) > 1:
-        return True
-    return any(word.startswith(one) for word in options for one in _WRITING.get(name, ())) or (
-        name in ("sort", "tree") and any("o" in word for word in options if not word.startswith("--"))
-    )
-
-
-def _begins(text: str) -> bool:
-    return any(text == one or text.startswith(f"{one} ") for one in _LOOKING_GIT)
+    """`cd` by itself is nothing yet."""
+    return not act.writes and not act.is_sensitive and (act.effect == READS or not act.needs)
 
 
 def _is_ours(act: Act) -> bool:
-    return bool(act.needs) and not act.writes and all(need.partition(" ")[0] == "atm" for need in act.needs)
+    return act.words[:1] == ["atm"] and not act.writes and not act.is_sensitive

@@ -4,7 +4,8 @@ A command line of a shell, taken apart with care.
 Only what can be read without running it is understood: words, quotes, pipes and lists, subshells, redirections. The
 first thing beyond that (a variable, a substitution, a loop, a here-document) makes the line unclear. What was found up
 to there is given all the same, so that a rule that forbids something still sees it; but an unclear line is never
-allowed by a rule.
+allowed by a rule. Bash, dash, zsh and fish do not read a line alike, and it is not known here which of them will: where
+they differ in which programs they start, the line is unclear too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ _RESERVED = frozenset(
 _SKIPPED = ("!", "{", "}")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _SPECIAL = "|&;()<>"
+_WILD = frozenset("*?[")
+_ESCAPES = frozenset("abcefnrtuvxXU01234567")
+"""Signs of which fish makes another one when a backslash stands before them."""
+
+
+class GlobWord(str):
+    """A word with a wildcard that is not in quotes: the shell may put any names of files in its place."""
+
+    __slots__ = ()
 
 
 class ShellCommand:
@@ -69,7 +79,7 @@ def parse_line(line: str) -> ParsedLine:
     except _Unclear as why:
         reader.end_command()
         return ParsedLine(reader.commands, str(why))
-    return ParsedLine(reader.commands)
+    return ParsedLine(reader.commands, reader.differs)
 
 
 class _Reader:
@@ -84,11 +94,24 @@ class _Reader:
         """Does the word so far stand there without quotes?"""
         self._braces = ""
         """What was seen of braces in the word so far."""
+        self._is_glob = False
+        """Has the word so far a wildcard without quotes?"""
+        self._differs = ""
+        """Where shells read the line differently. The rest is read as bash does, so that rules that forbid see it."""
+        self._is_closed = False
+        """Was the last word a closing brace?"""
         self._operator = ""
         """A redirection whose file comes next."""
         self._command = ShellCommand()
         self._depth = 0
         self.commands: list[ShellCommand] = []
+
+    @property
+    def differs(self) -> str:
+        return self._differs
+
+    def _note_difference(self, why: str) -> None:
+        self._differs = self._differs or why
 
     def read(self) -> None:
         while self._at < len(self._line):
@@ -122,7 +145,10 @@ class _Reader:
             end = self._line.find("'", self._at + 1)
             if end < 0:
                 raise _Unclear("a quote is not closed")
-            self._take(self._line[self._at + 1 : end], is_plain=False)
+            text = self._line[self._at + 1 : end]
+            if (len(text) - len(text.rstrip("\\"))) % 2:
+                self._note_difference("where a quote ends depends on the shell")  # fish reads \' as a quote in quotes
+            self._take(text, is_plain=False)
             self._at = end + 1
         elif sign == '"':
             self._at += 1
@@ -139,13 +165,15 @@ class _Reader:
 
     def _read_escaped(self) -> None:
         following = self._line[self._at + 1 : self._at + 2]
+        if following in _ESCAPES:
+            self._note_difference(f"what \\{following} means depends on the shell")
         if following != "\n":  # a line that goes on
             self._take(following, is_plain=False)
         self._at += 2
 
     def _starts_something(self) -> bool:
-        following = self._line[self._at + 1 : self._at + 2]
-        return bool(following) and (following in _NAME or following in "({['\"*@#?-$!")
+        """Does a `$` begin more than itself? Zsh knows `$=NAME`, `$~NAME` and others."""
+        return self._line[self._at + 1 : self._at + 2] not in ("", " ", "\t", "\n")
 
     def _read_quoted(self) -> None:
         self._take("", is_plain=False)
@@ -172,6 +200,7 @@ class _Reader:
         self._word.append(text)
         if is_plain:
             self._look_for_braces(text)
+            self._is_glob = self._is_glob or text in _WILD
 
     def _look_for_braces(self, sign: str) -> None:
         """`{a,b}` and `{1..3}` are several words, also with braces within braces. Only signs without quotes count."""
@@ -188,7 +217,15 @@ class _Reader:
         if not self._in_word:
             return
         word, is_plain = "".join(self._word), self._is_plain
-        self._word, self._in_word, self._is_plain, self._braces = [], False, True, ""
+        word = GlobWord(word) if self._is_glob else word
+        self._word, self._in_word, self._is_plain, self._braces, self._is_glob = [], False, True, "", False
+        if is_plain and word in ("{", "}") and (self._command.words or self._operator):
+            self._note_difference("a brace among the words ends a list in some shells")
+        elif self._is_closed and not self._operator:
+            self._note_difference("a word behind a closing brace means more in some shells")
+        elif is_plain and word.startswith("=") and len(word) > 1:
+            self._note_difference("a word that begins with = is another one in some shells")
+        self._is_closed = (is_plain and word == "}") or (self._is_closed and bool(self._operator))
         if self._operator:
             if word.startswith("!"):
                 raise _Unclear("which file is written depends on the shell")
@@ -261,6 +298,7 @@ class _Reader:
         self.end_command(")" if was_closed else sign)
 
     def end_command(self, sign: str = "") -> None:
+        self._is_closed = False
         if not self._command.is_empty:
             self.commands.append(self._command)
         self._command = ShellCommand(sign)

@@ -14,12 +14,15 @@ from atm.domain.untrusted_text import many_lines
 
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, movements, modes
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC: titles, links
-    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x80-\x9f]*+(?:\x07|\x1b\\|\x9c)"  # OSC: titles, links
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*+(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]+[0-~]"  # character sets
     r"|\x1b[0-OQ-WYZ\\`-~]"  # keypad modes, save and restore
 )
-"""Whole escape sequences, with either spelling of their introducer. None of the patterns can back up over another."""
+"""
+Whole escape sequences, with either spelling of their introducer. The text of a sequence holds no introducer, so that
+many beginnings without an end are read once and not once each.
+"""
 
 _CUT_SIGN = " …"
 """How a driver ends a text that it cut."""
@@ -35,11 +38,11 @@ def as_seen(text: str) -> str:
 
 def _last_state(line: str) -> str:
     """What is left of a line that was written over: a shorter text leaves the end of a longer one."""
-    shown = ""
+    shown: list[str] = []
     for part in line.split("\r"):
         part = _without_erased(part)
-        shown = part + shown[len(part) :]
-    return shown
+        shown[: len(part)] = part
+    return "".join(shown)
 
 
 def _without_erased(part: str) -> str:

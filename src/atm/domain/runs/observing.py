@@ -12,7 +12,7 @@ from atm.domain.runs.view import TRY_AGAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
@@ -153,10 +153,17 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
         if item.status != CONFLICT and item.conflict_at > known_at:
             found = {key: told[key] for key in ("by", "branch", "files", "with") if key in told}
             yield RunEvent(f"merge.{CONFLICT}", item.task, item.conflict_at, **found)
-        if memory.merges.get(item.task) != {**told, "status": item.status}:
+        if _newsworthy(memory.merges.get(item.task)) != _newsworthy({**told, "status": item.status}):
             own = {CONFLICT: item.conflict_at, MERGED: item.merged_at}.get(item.status, 0.0)
             at = own if own > known_at else max(view.now, item.conflict_at)  # the look began before all that it saw
             yield RunEvent(f"merge.{item.status}", item.task, at, **told)
+
+
+def _newsworthy(told: Mapping[str, Plain] | None) -> Mapping[str, Plain] | None:
+    """Where work in conflict is kept is no news by itself: it is told with what becomes of the conflict."""
+    if told is None or told.get("status") != CONFLICT or "needs_human" in told:
+        return told
+    return {key: value for key, value in told.items() if key != "salvage"}
 
 
 def _approvals(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:

@@ -48,20 +48,32 @@ def why_so_many(
     """The number of agents and its reason, for the plan that is shown."""
     number = counted(len(seats), "agent")
     if agents is not None:
-        more = len(seats) > agents
-        return f"{number}: --agents {agents}" + (", and one for tasks that none of these can do" if more else "")
-    ready = ready_at_once(tasks)
+        return f"{number}: --agents {agents}{_and_more(len(seats) - agents)}"
     if not tasks:
         reason = "as no task is known yet" if seats else "there is nothing to do"
-    elif len(seats) > max(2, len(runtimes)) and agents_for(len(tasks)) >= len(seats):
-        reason = f"one for every six of {counted(len(tasks), 'task')}"
-    elif len(seats) > 1 and ready > 1:
-        reason = f"{counted(ready, 'task')} are ready at once"
-    elif len(seats) > 1:
-        reason = "one for each runtime that is named"
+    elif runtimes:
+        wanted = agents_wanted(tasks, runtimes)
+        reason = f"{_why_wanted(tasks, wanted, len(runtimes))}{_and_more(len(seats) - wanted)}"
     else:
-        reason = "1 task is ready at a time"
+        reason = _why_wanted(tasks, len(seats), len({seat.runtime for seat in seats}))
     return f"{number}: {reason}; --agents changes it"
+
+
+def _why_wanted(tasks: Sequence[AskedTask], wanted: int, runtimes: int) -> str:
+    """Which of the rules of `agents_wanted` gave this number."""
+    ready = ready_at_once(tasks)
+    if wanted == 1:
+        return "1 task is ready at a time"
+    if wanted == min(2, ready):
+        return f"{ready} tasks are ready at once"
+    if wanted > runtimes and wanted == agents_for(len(tasks)):
+        return f"one for every six of {counted(len(tasks), 'task')}"
+    return "one for each runtime that is named"
+
+
+def _and_more(more: int) -> str:
+    """Agents beside those that were asked for."""
+    return f", and {'one' if more == 1 else more} for tasks that none of these can do" if more > 0 else ""
 
 
 def seats_for(

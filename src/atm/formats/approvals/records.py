@@ -31,10 +31,15 @@ _TEXTS = ("requester", "tier", "operation", "tool", "command", "folder", "diff",
 
 
 def digest_of(requester: str, call: AgentCall) -> str:
-    """Of the very call: one letter of difference, and it is another one."""
+    """
+    Of the very call: one byte of difference, and it is another one. The line is what the vendor's shell gets, with all
+    assignments, redirections and shells on it. What cannot be told is a part of it, so that a yes for a plain call is
+    no yes for one with a field that atm does not know.
+    """
     from hashlib import sha256
 
-    parts = [requester.casefold(), call.tool, call.command, call.folder, [*call.paths], call.branch, call.diff]
+    parts = [requester.casefold(), call.tool, call.line, call.folder, [*call.paths], call.branch, call.diff]
+    parts += [call.unclear] if call.unclear else []
     return sha256(to_bytes(encode(parts))).hexdigest()
 
 
@@ -60,7 +65,7 @@ def encode_request(approval: Approval, secret: bytes) -> bytes:
         record["claim"] = approval.claim
     if (asker := approval.asker) is not None:
         record["asker"] = {"pid": asker.pid, "began": asker.began, "host": asker.host}
-    return _signed(record, secret)
+    return signed(record, secret)
 
 
 def decode_request(data: bytes, id: str, team: str, secret: bytes) -> Approval:
@@ -82,7 +87,7 @@ def decode_request(data: bytes, id: str, team: str, secret: bytes) -> Approval:
         claim=str(record.get("claim") or ""),
         **{key: str(text) for key, text in texts.items()},
     )
-    if record.get("id") != id or record.get("team") != team or not _is_signed(record, secret):
+    if record.get("id") != id or record.get("team") != team or not is_signed(record, secret):
         approval.problem = "somebody changed it: it counts for nothing"
     return approval
 
@@ -116,14 +121,14 @@ def encode_given(approval: Approval, answer: GivenAnswer, secret: bytes) -> byte
         "at": to_iso(answer.at),
         "reason": answer.reason,
     }
-    return _signed(record, secret)
+    return signed(record, secret)
 
 
 def decode_given(data: bytes, approval: Approval, secret: bytes) -> GivenAnswer:
     """Raises NotJson for what is no answer to this request, or was not given through us."""
     record = decode_object(to_text(data))
     at, pid = from_iso(str(record.get("at"))), record.get("pid")
-    if not _is_signed(record, secret) or (record.get("id"), record.get("digest")) != (approval.id, approval.digest):
+    if not is_signed(record, secret) or (record.get("id"), record.get("digest")) != (approval.id, approval.digest):
         raise NotJson("nobody gave this answer through atm")
     if record.get("state") not in (APPROVED, DENIED, CANCELLED, EXPIRED) or at is None or not isinstance(pid, int):
         raise NotJson("it is no answer")
@@ -137,15 +142,22 @@ def decode_given(data: bytes, approval: Approval, secret: bytes) -> GivenAnswer:
     )
 
 
-def encode_mark(at: float, call_id: str) -> bytes:
-    return to_bytes(encode({"at": to_iso(at), "call": call_id}) + "\n")
+def encode_mark(approval: Approval, event: str, at: float, call_id: str, secret: bytes) -> bytes:
+    """`event`: the use of an approval, or the end of the wait for it."""
+    record: Record = {"id": approval.id, "event": event, "at": to_iso(at), "call": call_id}
+    return signed(record, secret)
 
 
-def decode_mark(data: bytes) -> tuple[float, str]:
-    """When it was used, or left, and by which call. Whatever lies there, it is used: nothing is used twice."""
+def decode_mark(data: bytes, approval: Approval, event: str, secret: bytes) -> tuple[float, str]:
+    """
+    When it happened, and by which call. A mark that atm did not write still counts, but names no time and no call: no
+    later call can pass for the one that was executed.
+    """
     try:
         record = decode_object(to_text(data))
     except NotJson:
+        return 0.0, ""
+    if (record.get("id"), record.get("event")) != (approval.id, event) or not is_signed(record, secret):
         return 0.0, ""
     return from_iso(str(record.get("at"))) or 0.0, str(record.get("call") or "")
 
@@ -153,11 +165,11 @@ def decode_mark(data: bytes) -> tuple[float, str]:
 # Signatures.
 
 
-def _signed(record: Record, secret: bytes) -> bytes:
+def signed(record: Record, secret: bytes) -> bytes:
     return to_bytes(encode({**record, "signature": _signature(record, secret)}) + "\n")
 
 
-def _is_signed(record: Record, secret: bytes) -> bool:
+def is_signed(record: Record, secret: bytes) -> bool:
     import hmac
 
     given = record.get("signature")

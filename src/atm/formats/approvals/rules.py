@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.approvals.act import OPERATIONS
-from atm.domain.approvals.policy import DECISIONS, KEYS, PolicyLayer, Rule
+from atm.domain.approvals.policy import ALLOW, DECISIONS, KEYS, PolicyLayer, Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,4 +52,20 @@ def _rule(table: Value, file: str, number: int) -> Rule | str:
     wrong = [one for one in patterns.get("operation", ()) if one not in OPERATIONS]
     if wrong:
         return f"operation {wrong[0]!r} is unknown; known are {', '.join(OPERATIONS)}"
-    return Rule(str(decision), patterns, file, number)
+    return _wrong_grammar(str(decision), patterns) or Rule(str(decision), patterns, file, number)
+
+
+def _wrong_grammar(decision: str, patterns: dict[str, list[str]]) -> str:
+    if "grammar" not in patterns:
+        return ""
+    if decision != ALLOW:
+        return "grammar is for rules that allow; write command, which finds every spelling, to ask or to deny"
+    if "command" in patterns:
+        return "grammar and command exclude each other in one rule; write two rules"
+    from atm.domain.approvals.grammar import read_grammar  # here: most policies have none
+
+    for text in patterns["grammar"]:
+        read = read_grammar(text)
+        if isinstance(read, str):
+            return f"the grammar {text!r} cannot be read: {read}"
+    return ""

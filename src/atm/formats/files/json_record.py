@@ -65,13 +65,17 @@ class _Patient(_Context):
     parse_int = staticmethod(_integer)  # type: ignore[assignment]
 
 
-def _make_scanner(context: type[_Context]) -> Scan:
+def _make_scanner(
+    context: type[_Context], joined: Callable[[list[tuple[str, Plain]]], dict[str, Plain]] | None = None
+) -> Scan:
     try:
         from _json import make_scanner
     except ImportError:
         from json.decoder import JSONDecoder
 
-        decoder = JSONDecoder(strict=False, parse_int=_integer, parse_constant=_CONSTANTS.__getitem__)
+        decoder = JSONDecoder(
+            strict=False, parse_int=_integer, parse_constant=_CONSTANTS.__getitem__, object_pairs_hook=joined
+        )
         return decoder.scan_once  # type: ignore[attr-defined, no-any-return]
     return make_scanner(context)  # type: ignore[arg-type, unused-ignore]
 
@@ -82,9 +86,13 @@ _scan_patiently: Scan = _make_scanner(_Patient)
 
 def scan(text: str, at: int = 0) -> tuple[Plain, int]:
     """Decode the value that begins at `at`; return it and where it ends."""
+    return _scan_with(_scan, text, at)
+
+
+def _scan_with(scanner: Scan, text: str, at: int) -> tuple[Plain, int]:
     try:
         try:
-            return _scan(text, skip_space(text, at))
+            return scanner(text, skip_space(text, at))
         except ValueError as error:
             if "Exceeds the limit" not in str(error):
                 raise
@@ -123,6 +131,26 @@ def decode_object(text: str) -> dict[str, Plain]:
     if not isinstance(value, dict):
         raise NotJson("not an object")
     return value
+
+
+def decode_with_repeats(text: str) -> tuple[dict[str, Plain], list[str]]:
+    """An object, and the keys that it or a table inside it has more than once: there the last value is taken."""
+    repeated: list[str] = []
+
+    def joined(pairs: list[tuple[str, Plain]]) -> dict[str, Plain]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated.extend(key for key in found if keys.count(key) > 1)
+        return found
+
+    class Noting(_Patient):
+        object_pairs_hook = staticmethod(joined)  # type: ignore[assignment]
+
+    value, end = _scan_with(_make_scanner(Noting, joined), text, 1 if text.startswith("\ufeff") else 0)
+    if skip_space(text, end) != len(text) or not isinstance(value, dict):
+        raise NotJson("not an object")
+    return value, repeated
 
 
 def quote(text: str) -> str:

@@ -27,7 +27,8 @@ def decode_repository(data: bytes) -> RepositoryBinding | None:
     is_path = path.startswith("/") or path[1:2] == ":"
     if not is_path or "\0" in path or len(path) > LONGEST_PATH or "/../" in f"{path}/":
         return None
-    return RepositoryBinding(path, device, inode, _commit(found.get("root_commit")))
+    root, head = _commit(found.get("root_commit")), _commit(found.get("head_commit"))
+    return RepositoryBinding(path, device, inode, root, head)
 
 
 def is_unbound_by_hand(data: bytes) -> bool:
@@ -48,6 +49,7 @@ def repository_fields(binding: RepositoryBinding) -> dict[str, Plain]:
         "device": binding.device,
         "inode": binding.inode,
         "root_commit": binding.root_commit,
+        "head_commit": binding.head_commit,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Protocol
 
     from atm.domain.team.agent_processes import ProcessOwner
@@ -22,6 +23,9 @@ class AgentProcesses(Protocol):
 
     def record(self, pid: int, owner: ProcessOwner) -> None:
         """It is this member's too, until it ends. What cannot be written fails no caller."""
+
+    def environment(self, pid: int) -> Mapping[str, str]:
+        """The environment that it was started with; empty if the system does not tell."""
 
     def command(self, pid: int) -> str:
         """Its command line, the words parted by NUL; empty if the system does not tell."""

@@ -23,5 +23,8 @@ class Repositories(Protocol):
     def root_commit(self, common_dir: str) -> str | None:
         """The first commit of what is checked out, by first parents. None without commits, and in a shallow clone."""
 
-    def has_commit(self, common_dir: str, commit: str) -> bool | None:
-        """None if it cannot be told: a shallow clone that lacks it, or git gives no answer."""
+    def head_commit(self, common_dir: str) -> str | None:
+        """The commit that is checked out. None without commits, and if git gives no answer."""
+
+    def find_commit(self, common_dir: str, commit: str) -> str:
+        """PRESENT, MISSING, CUT_OFF in a shallow clone that lacks it, or UNKNOWN if git gives no answer."""

@@ -6,10 +6,11 @@ from atm.domain.approvals.policy import HUMAN
 from atm.domain.approvals.requests import APPROVED, CANCELLED, WAITING, GivenAnswer, is_meant, why_not_answer
 from atm.domain.errors import AtmError, NotAllowed, RequestError
 from atm.domain.names import same_name
-from atm.domain.team.team import is_human
+from atm.domain.team.team import check_open, is_human
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import ApprovalClosed, NoSuchApproval
 from atm.services.approvals.approvalroom import close_expired, fresh, note
+from atm.services.approvals.asking import audit_problem
 from atm.services.approvals.telling import tell_answered
 from atm.services.approvals.withdrawing import withdraw_moot
 from atm.services.team.registry import find_team
@@ -38,19 +39,30 @@ def find_approval(room: Approvalroom, teams: Sequence[str], id: str) -> Approval
 
 def give_answer(room: Approvalroom, approval: Approval, who: str, state: str, reason: str, how: str) -> Approval:
     """Approve or deny. Raises NotAllowed, ApprovalClosed; and whatever keeps the answer from being written."""
-    team = find_team(room.room, approval.team)
+    team = check_open(find_team(room.room, approval.team))
     _check_may(room, team, approval, who)
     if state != APPROVED and not reason.strip():
         raise RequestError("a request was denied without saying why", "say it with --reason: the agent reads it")
     now = room.clock.now()
     if approval.problem:
         raise ApprovalClosed(f"request {approval.id}: {approval.problem}", "let the agent ask again")
+    _check_audit(room, approval)
     withdraw_moot(room, team.name, [approval])
     answer = GivenAnswer(state, by=who, how=how, pid=room.room.acting_pid or room.pid, at=now, reason=reason.strip())
     if approval.state(now) != WAITING or not room.approvals.answer(approval, answer):
         raise _closed(room, approval)
     _note(room, team, approval, answer)
     return fresh(room, approval)
+
+
+def _check_audit(room: Approvalroom, approval: Approval) -> None:
+    """A request whose answer or mark was deleted looks as if it waits; the audit knows better."""
+    now_read = fresh(room, approval)
+    if now_read.state(room.clock.now()) != WAITING:
+        return
+    problem = audit_problem(room, now_read)
+    if problem:
+        raise ApprovalClosed(f"request {approval.id}: {problem}; its files were changed", "let the agent ask again")
 
 
 def _note(room: Approvalroom, team: Team, approval: Approval, answer: GivenAnswer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, LEFT, GivenAnswer
 from atm.domain.errors import AtmError
 from atm.formats.approvals.records import AuditLine
+from atm.services.team.registry import find_team
 
 CLOSING = (APPROVED, DENIED, EXPIRED, CANCELLED)
 """Events after which nobody needs to answer any more."""
@@ -22,11 +23,29 @@ if TYPE_CHECKING:
 
 EXPIRE, VALID, HOOK = 1800.0, 600.0, 20.0
 
+STILL_WRITING = 10.0
+"""Seconds in which a process that asked or answered may still be about to write its line into the audit."""
+
 
 class Approvalroom:
     """Everything that approvals are made with."""
 
-    __slots__ = ("_boardroom", "approvals", "expire", "home", "hook", "pid", "policy", "real", "room", "valid")
+    __slots__ = (
+        *(
+            "_boardroom",
+            "approvals",
+            "expire",
+            "home",
+            "hook",
+            "pid",
+            "policy",
+            "program",
+            "real",
+            "repository",
+            "room",
+        ),
+        "valid",
+    )
 
     def __init__(
         self,
@@ -38,6 +57,8 @@ class Approvalroom:
         real: Callable[[str], str],
         pid: int,
         home: str = "",
+        program: Callable[[str], str] | None = None,
+        repository: Callable[[str, str], str] | None = None,
         expire: float = EXPIRE,
         valid: float = VALID,
         hook: float = HOOK,
@@ -51,6 +72,10 @@ class Approvalroom:
         self.pid = pid
         self.home = home
         """What `~` means in a command line."""
+        self.program = program
+        """The real path of the program that a name means on PATH; without it every program is where it usually is."""
+        self.repository = repository
+        """Why git in a folder would not use the repository of a worktree as it is; without it, it always would."""
         self.expire = expire
         """Seconds after which a request that nobody answered is denied."""
         self.valid = valid
@@ -70,9 +95,18 @@ class Approvalroom:
 
 def note(room: Approvalroom, approval: Approval, event: str, by: str, how: str, reason: str = "") -> None:
     """Into the audit, and into the history of its task. An audit that cannot be written fails whoever needs it."""
-    now = room.clock.now()
-    line = AuditLine(now, approval.id, event, by=by, how=how, pid=room.pid, rule=approval.rule, reason=reason)
-    room.approvals.note(approval.team, [line])
+    room.approvals.note(approval.team, [audit_line(room, approval, event, by, how, reason)])
+    note_consequences(room, approval, event, by, reason)
+
+
+def audit_line(room: Approvalroom, approval: Approval, event: str, by: str, how: str, reason: str = "") -> AuditLine:
+    return AuditLine(
+        room.clock.now(), approval.id, event, by=by, how=how, pid=room.pid, rule=approval.rule, reason=reason
+    )
+
+
+def note_consequences(room: Approvalroom, approval: Approval, event: str, by: str, reason: str = "") -> None:
+    """What follows from a line of the audit: the task's history has it too, and letters that ask are settled."""
     if approval.task and event != LEFT:
         _note_on_task(room, approval, event, by, reason)
     if event in CLOSING:
@@ -97,10 +131,18 @@ def fresh(room: Approvalroom, approval: Approval) -> Approval:
     return room.approvals.read(approval.team, approval.id) or approval
 
 
+def may_change(room: Approvalroom, team: str) -> bool:
+    """Whether requests of this team may be answered, closed or removed. A completed team is immutable."""
+    try:
+        return not find_team(room.room, team).completed
+    except AtmError:
+        return True  # a roster that cannot be read says nothing about the team
+
+
 def close_expired(room: Approvalroom, approval: Approval) -> Approval:
     """Whose time is over without an answer: noted once, by whoever sees it first."""
     now = room.clock.now()
-    if approval.answer is not None or approval.state(now) != EXPIRED:
+    if approval.answer is not None or approval.state(now) != EXPIRED or not may_change(room, approval.team):
         return approval
     answer = GivenAnswer(
         EXPIRED, by="", how="its time was over", pid=room.pid, at=now, reason="nobody answered in time"

@@ -21,12 +21,21 @@ from atm.domain.approvals.requests import (
     AskerProcess,
     GivenAnswer,
     RuleNote,
+    audit_objection,
 )
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.team.team import check_open
 from atm.formats.approvals.records import cut, digest_of
-from atm.services.approvals.approvalroom import close_expired, fresh, note
+from atm.services.approvals.approvalroom import (
+    STILL_WRITING,
+    audit_line,
+    close_expired,
+    fresh,
+    may_change,
+    note,
+    note_consequences,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +46,14 @@ if TYPE_CHECKING:
 
 LOOK_EVERY = 0.05
 
+AUDIT_SECONDS = 3.0
+"""Seconds for which an approval waits for its line in the audit."""
+
 
 def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:
     """What the policy says of a call."""
-    understood = understand(call, CallPlace(call.folder, call.root, room.real, room.home))
+    place = CallPlace(call.folder, call.root, room.real, room.home, room.program, room.repository)
+    understood = understand(call, place)
     return understood, judge(room.policy, understood)
 
 
@@ -65,6 +78,7 @@ def ask(
         known = _known(room, team.name, digest, understood.call.call_id)
         if known is not None:
             return known
+        room.approvals.seal(team.name, room.clock.now())
     approval = _new(room, team, requester, understood, verdict, digest, task, minutes)
     note(room, approval, ASKED, requester, f"process {room.pid}", verdict.reason)
     if verdict.asks:
@@ -79,11 +93,41 @@ def ask(
 def _known(room: Approvalroom, team: str, digest: str, call_id: str) -> Approval | None:
     now = room.clock.now()
     for one in room.approvals.like(team, digest):
-        if one.may_be_used(now, room.valid, call_id) or one.still_denies(now, room.valid):
+        if one.may_be_used(now, room.valid, call_id):
+            if one.used_at is not None or not audit_problem(room, one):
+                return one
+        elif one.still_denies(now, room.valid):
             return one
-        if one.state(now) == WAITING and not _is_of_another_life(room, one):
+        elif one.state(now) == WAITING and not _is_moot(room, one):
             return one
     return None
+
+
+def audit_problem(room: Approvalroom, approval: Approval) -> str:
+    """
+    Why the audit contradicts the files of a request; empty if it does not. A line that another process is about to
+    write is not missing yet.
+    """
+    events, now = room.approvals.events(approval), room.clock.now()
+    if events is None:
+        return "the audit was damaged after it was asked for"
+    written = [*events]
+    if now - approval.asked_at < STILL_WRITING:
+        written.append(ASKED)
+    if approval.answer is not None and now - approval.answer.at < STILL_WRITING:
+        written.append(approval.answer.state)
+    return audit_objection(written, approval.state(now))
+
+
+def _is_moot(room: Approvalroom, approval: Approval) -> bool:
+    """A request is cancelled and made anew if its files contradict the audit, or nobody needs its answer any more."""
+    problem = audit_problem(room, approval)
+    if problem:
+        from atm.services.approvals.withdrawing import withdraw  # here: a call that is allowed asks nobody
+
+        withdraw(room, approval, f"{problem}; its files were changed")
+        return True
+    return _is_of_another_life(room, approval)
 
 
 def _is_of_another_life(room: Approvalroom, approval: Approval) -> bool:
@@ -193,14 +237,27 @@ def use(room: Approvalroom, approval: Approval, call_id: str = "") -> bool:
         return False
     if approval.used_at is not None:
         return True  # the same call, asked about by another way
-    if not room.approvals.use(approval, now, call_id):
+    if not may_change(room, approval.team):
         return False
-    note(room, approval, USED, approval.requester, f"process {room.pid}")
+    _await_audit(room, approval)
+    line = audit_line(room, approval, USED, approval.requester, f"process {room.pid}")
+    if not room.approvals.use(approval, now, call_id, line):
+        return False
+    note_consequences(room, approval, USED, approval.requester)
     return True
+
+
+def _await_audit(room: Approvalroom, approval: Approval) -> None:
+    """The answer is seen before the process that gave it has written the line about it."""
+    until = room.clock.monotonic() + AUDIT_SECONDS
+    while APPROVED not in (room.approvals.events(approval) or [APPROVED]) and room.clock.monotonic() < until:
+        room.clock.sleep(LOOK_EVERY)
 
 
 def leave(room: Approvalroom, approval: Approval) -> None:
     """Whoever asked goes away without an answer, and may come back."""
+    if not may_change(room, approval.team):
+        return
     try:
         room.approvals.leave(approval, room.clock.now())
         note(room, approval, LEFT, approval.requester, f"process {room.pid}")
@@ -210,6 +267,8 @@ def leave(room: Approvalroom, approval: Approval) -> None:
 
 def cancel(room: Approvalroom, approval: Approval, why: str) -> None:
     """The agent asks no more: nobody needs to answer."""
+    if not may_change(room, approval.team):
+        return
     answer = GivenAnswer(
         CANCELLED, by=approval.requester, how=f"process {room.pid}", pid=room.pid, at=room.clock.now(), reason=why
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.approvals.requests import ASKED, USED, WAITING
 from atm.formats.approvals.records import AuditLine
-from atm.services.approvals.approvalroom import close_expired
+from atm.services.approvals.approvalroom import STILL_WRITING, close_expired, may_change
 from atm.services.approvals.withdrawing import still_needed, withdraw_moot
 
 TYPE_CHECKING = False
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 KEEP_DAYS = 30
 DAY = 86_400.0
-
-STILL_WRITING = 10.0
-"""Seconds in which whoever did something may still be about to write it into the audit."""
-
 
 def waiting_in(room: Approvalroom, team: str) -> list[Approval]:
     """Those whose asker still needs an answer, oldest first. Only looks."""
@@ -41,7 +37,7 @@ def _complete_audit(room: Approvalroom, team: str, found: Sequence[Approval]) ->
     until = room.clock.now() - STILL_WRITING
     deeds = [deed for one in found if not one.problem for deed in _deeds(one)]
     missing = [line for at, line in deeds if at < until and (line.record["id"], line.record["event"]) not in known]
-    if missing:
+    if missing and may_change(room, team):
         room.approvals.note(team, missing)
 
 
@@ -60,6 +56,8 @@ def _deeds(one: Approval) -> Iterator[tuple[float, AuditLine]]:
 
 def tidy(room: Approvalroom, team: str) -> int:
     """Requests that were closed a month ago go; the audit stays, whole. How many."""
+    if not may_change(room, team):
+        return 0
     now = room.clock.now()
     old = [
         one for one in everything_in(room, team) if one.state(now) != WAITING and now - one.expires_at > KEEP_DAYS * DAY

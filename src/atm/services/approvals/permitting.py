@@ -8,7 +8,7 @@ make the same call again, and finds the answer then.
 from __future__ import annotations
 
 from atm.domain.approvals.policy import ALLOW
-from atm.domain.approvals.requests import CANCELLED, DENIED, WAITING, Approval
+from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, WAITING, Approval
 from atm.domain.approvals.roles import DELEGATES, PLANS, refusal
 from atm.domain.names import same_name
 from atm.formats.approvals.records import digest_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from atm.domain.approvals.policy import Judgement
     from atm.domain.team.team import Team
     from atm.services.approvals.approvalroom import Approvalroom
+
+LONGEST_NOTED = 500
+"""Characters of a command in the audit's line about its denial."""
 
 
 class Permission:
@@ -101,7 +104,10 @@ def permit(room: Approvalroom, caller: CallingMember, call: AgentCall, *, is_sec
 def _was_let_through(room: Approvalroom, caller: CallingMember, call: AgentCall) -> bool:
     now = room.clock.now()
     return any(
-        one.used_at is not None and 0 <= now - one.used_at <= room.valid and one.session == call.session
+        one.used_at is not None
+        and one.state(now) == APPROVED
+        and 0 <= now - one.used_at <= room.valid
+        and one.session == call.session
         for one in room.approvals.like(caller.team.name, digest_of(caller.member, call))
     )
 
@@ -151,6 +157,8 @@ def denied_in_words(room: Approvalroom, approval: Approval) -> str:
         return f"request {approval.id} was cancelled: {approval.answer.reason}. Make the call again if you need it."
     if approval.used_at is not None:
         return f"request {approval.id} was good for one execution, and that is done: ask again"
+    if state == APPROVED:
+        return f"request {approval.id} was approved, but the team's audit does not confirm it: ask again"
     return f"request {approval.id} is {state}: nobody approved it in time. Make the call again to ask anew."
 
 
@@ -158,6 +166,7 @@ def _note_denial(
     room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement, why: str
 ) -> None:
     """A rule denies at once and without a request: the audit has it all the same."""
+    from atm.domain.approvals.excerpts import excerpt
     from atm.domain.approvals.requests import POLICY, RuleNote
 
     call, now = understood.call, room.clock.now()
@@ -179,5 +188,5 @@ def _note_denial(
         DENIED,
         POLICY,
         f"asked by {caller.member}, process {room.pid}",
-        f"{call.tool} {call.command[:500]}: {why}",
+        f"{call.tool} {excerpt(call.command, LONGEST_NOTED)}: {why}",
     )

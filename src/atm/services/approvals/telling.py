@@ -5,6 +5,7 @@ one must still ask its hook.
 
 from __future__ import annotations
 
+from atm.domain.approvals.excerpts import excerpt
 from atm.domain.approvals.policy import LEAD
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id
@@ -26,10 +27,9 @@ LONGEST = 2000
 
 
 def call_in_words(approval: Approval, longest: int = LONGEST) -> str:
-    """What is asked for, on one line or several; what is cut is said."""
+    """What is asked for, on one line or several; a long one from both ends."""
     what = approval.command or ", ".join(approval.paths) or approval.operation
-    text = f"{approval.tool}: {what}"
-    return text if len(text) <= longest else f"{text[:longest]} … ({len(text) - longest} characters more)"
+    return f"{approval.tool}: {excerpt(what, longest, approval.id)}"
 
 
 def tell_asked(room: Approvalroom, team: Team, approval: Approval) -> None:

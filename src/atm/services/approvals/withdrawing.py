@@ -12,7 +12,7 @@ from atm.domain.approvals.requests import CANCELLED, GivenAnswer
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.team.liveness import ENDED, ONLINE
-from atm.services.approvals.approvalroom import note
+from atm.services.approvals.approvalroom import may_change, note
 from atm.services.team.presence import last_beat, liveness
 from atm.services.team.registry import find_team
 
@@ -91,7 +91,9 @@ def withdraw_all_of(room: Approvalroom, team: str, member: str, since: float, wh
 
 
 def withdraw(room: Approvalroom, approval: Approval, why: str) -> bool:
-    """False if it was answered in the meantime: that answer counts."""
+    """False if it was answered in the meantime: that answer counts. False also in a completed team."""
+    if not may_change(room, approval.team):
+        return False
     answer = GivenAnswer(CANCELLED, by="", how=HOW, pid=room.pid, at=room.clock.now(), reason=why)
     if not room.approvals.answer(approval, answer):
         return False

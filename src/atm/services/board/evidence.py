@@ -27,11 +27,22 @@ CHECKING = "acceptance checks"
 """What the sign of life says of a member whose checks run."""
 
 
-def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, place: str = "") -> list[Plain]:
+def verify(
+    boardroom: Boardroom,
+    team: Team,
+    task: Task,
+    who: str,
+    commit: str,
+    place: str = "",
+    seconds: float | None = None,
+) -> list[Plain]:
     """
-    All checks, in order, in `place` if the work was done there. Raises ChecksFailed at the first that fails, with what
-    it said.
+    Run all checks, in order, in `place` if the work was done there. The first that fails raises ChecksFailed with its
+    output.
+
+    `seconds`: what is left of the attempt's time limit, for all checks together. None: only each check has its limit.
     """
+    end = None if seconds is None else boardroom.clock.monotonic() + seconds
     folder = check_marks(boardroom, team, task, who, place or working_folder(boardroom, team, task, who))
     folder = folder or boardroom.stands_in
     if boardroom.is_server and not folder:  # the server's own folder is nobody's, and proves nothing
@@ -39,11 +50,14 @@ def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, 
     at = boardroom.programs.commit_of(folder, "HEAD")  # whatever is named for checks of commits
     proof: list[Plain] = []
     for check in task.acceptance:
-        ran = _run(boardroom, team, task, who, check, folder, commit)
+        limit = boardroom.check_seconds
+        if end is not None:
+            limit = min(limit, max(0.0, end - boardroom.clock.monotonic()))
+        ran = _run(boardroom, team, task, who, check, folder, commit, limit)
         if ran.code != 0:
             _note_failure(boardroom, team, task, who, evidence(check, ran, at))
             raise ChecksFailed(
-                f"#{task.id} is not completed: {why_not(check, ran, boardroom.check_seconds)}",
+                f"#{task.id} is not completed: {why_not(check, ran, round(limit, 1))}",
                 f"mend it and complete it again; checks run in {folder or 'the folder you are in'}",
             )
         proof.append(evidence(check, ran, at))
@@ -65,7 +79,9 @@ def _note_failure(boardroom: Boardroom, team: Team, task: Task, who: str, failed
         boardroom.room.troubles.note(f"#{task.id}: the check that failed could not be noted: {error}")
 
 
-def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:
+def _run(
+    boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str, seconds: float
+) -> Ran:
     if kind_of(check) not in SUBJECTS or not about(check).strip():
         return Ran(None, "this version of atm does not understand this check, so nothing is proven")
     if kind_of(check) == FILE:
@@ -85,7 +101,7 @@ def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, 
     return boardroom.programs.run(
         about(check),
         folder=folder,
-        seconds=boardroom.check_seconds,
+        seconds=seconds,
         facts={"ATM_TEAM": team.name, "ATM_IDENTITY": who, "ATM_TASK": task.id},
         meanwhile=still_here,
         every=CLAIM_EVERY,

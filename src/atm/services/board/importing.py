@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import about, is_command
 from atm.domain.board.claims import check_may_lead, check_open
-from atm.domain.board.tasks import CANCELLED, COMPLETED, IN_PROGRESS, PENDING, Change, task_id
+from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, IN_PROGRESS, PENDING, Change, task_id
 from atm.domain.errors import NotAllowed, UnreadableFile
 from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
@@ -121,7 +121,8 @@ def edit(
     what: list[str] = []
 
     def rule(task: Task) -> Change | None:
-        check_open(task)
+        if task.outcome != FAILED:  # the checks of a failed task can be edited before the task is reopened
+            check_open(task)
         if why := work.why_not_ours(task):
             raise NotAllowed(f"#{task.id} is not yours to change: {why}", "ask them")
         if "acceptance" in wants and task.is_claimed:

@@ -217,8 +217,13 @@ def complete(
     claim_id: str = "",
     commit: str = "",
     verify: bool = True,
+    seconds: float | None = None,
 ) -> Completed:
-    """Finish a task: its work is committed, then checks, then hooks, then, if it is still theirs, it is completed."""
+    """
+    Finish a task: its work is committed, then checks, then hooks, then, if it is still theirs, it is completed.
+
+    `seconds`: what is left of the attempt's time limit, for the checks; None where the caller has none.
+    """
     found = open_team(boardroom, team)
     check_text(result, "result")
     task = boardroom.tasks.read(found.name, task_id(id))
@@ -229,7 +234,7 @@ def complete(
         claims.check_may_lead(who, is_boss(boardroom.room, found, who), "complete a task without its checks")
     beat(boardroom.presence, found, who, boardroom.clock.now(), boardroom.source("complete"), state=WORKING)
     kept = _keep(boardroom, found.name, who, task)
-    proof = _prove(boardroom, found, task, who, commit, kept) if verify and task.acceptance else []
+    proof = _prove(boardroom, found, task, who, commit, kept, seconds) if verify and task.acceptance else []
     verdict = _ask_hooks(boardroom, found.name, who, task)
     by = boardroom.stamp(who)
 
@@ -271,10 +276,19 @@ def _work(kept: KeptWork | None) -> dict[str, Plain] | None:
     return {"commit": kept.commit, "base": kept.base, **({"branch": kept.branch} if kept.commit != kept.base else {})}
 
 
-def _prove(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, kept: KeptWork | None) -> list[Plain]:
+def _prove(
+    boardroom: Boardroom,
+    team: Team,
+    task: Task,
+    who: str,
+    commit: str,
+    kept: KeptWork | None,
+    seconds: float | None,
+) -> list[Plain]:
     from atm.services.board.evidence import verify
 
-    return verify(boardroom, team, task, who, commit or (kept.commit if kept else ""), kept.folder if kept else "")
+    head, place = (kept.commit, kept.folder) if kept else ("", "")
+    return verify(boardroom, team, task, who, commit or head, place, seconds)
 
 
 def _ask_hooks(boardroom: Boardroom, team: str, who: str, task: Task) -> HookVerdict | None:
@@ -333,7 +347,7 @@ def reopen(
     def rule(task: Task) -> Change | None:
         claims.check_may_lead(who, is_boss(boardroom.room, found, who), "reopen a finished task")
         if not task.is_finished:
-            raise TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
+            raise _not_finished(task, turn.board.lost().get(task.number, ""))
         acceptance = marker.marked(task.id, task.text("folder"), checks) if marker is not None and checks else checks
         return claims.reopen(task, by, check_text(reason, "note"), acceptance)
 
@@ -344,6 +358,15 @@ def reopen(
     sign_of_life(boardroom, found, who)
     task = done if done is not None else boardroom.tasks.read(found.name, task_id(id))
     return task, [str(number) for number in sorted(reachable)]
+
+
+def _not_finished(task: Task, why_lost: str) -> TaskClosed:
+    if why_lost:
+        return TaskClosed(
+            f"#{task.id} is not finished, so it cannot be reopened; it is unreachable: {why_lost}",
+            "reopen the task that failed: this one can be done again then",
+        )
+    return TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
 
 
 def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:

@@ -18,8 +18,9 @@ from atm.services.setup.planning import CHANGED, REMOVED, SetupOrder, check, det
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from atm.domain.approvals.policy_files import PolicyFileProblem
     from atm.domain.errors import AtmError
     from atm.domain.setup.installation import Installation
     from atm.ports.checkup import DaemonSeen
@@ -27,14 +28,22 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 
-def examine_settings(files: list[str], broken: AtmError | None) -> Iterator[Finding | str]:
-    """Settings that cannot be read keep every other command from working; here the defaults count instead."""
+def examine_settings(
+    files: list[str], broken: AtmError | None, policies: Sequence[PolicyFileProblem] = ()
+) -> Iterator[Finding | str]:
+    """
+    Settings that cannot be read keep every other command from working; here the defaults count instead. A policy in a
+    file that another user could change denies everything to agents.
+    """
     if broken is not None:
         word = shell_word(broken.path) if broken.path else ""
         command = f"${{EDITOR:-vi}} {word}" if word else "atm config list"
         what = f"{broken}; until it is mended, commands stop here" + (f" ({broken.remedy})" if broken.remedy else "")
         yield Finding("broken-settings", PROBLEM, what, command, broken.path, subject="settings")
         return
+    for one in policies:
+        what = f"{one.what}, so its policy is not read and agents may do nothing"
+        yield Finding("unsafe-policy", PROBLEM, what, one.command, one.path)
     yield ", ".join(files) if files else "all as they come"
 
 

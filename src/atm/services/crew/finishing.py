@@ -7,10 +7,11 @@ first (D20).
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, DiskError
 from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import ChecksFailed, GitTrouble
 from atm.services.board import working as board
+from atm.services.crew.hosting import end_commands
 from atm.services.crew.reaping import worktree_of
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from atm.domain.board.tasks import Task
     from atm.ports.crew.worktrees import Repository
     from atm.services.crew.crewroom import Crewroom
-    from atm.services.crew.hosting import Host
+    from atm.services.crew.hosting import Host, TaskWatch
 
 
 def start_of(crew: Crewroom, repository: Repository, team: str, task: Task, start: str = "") -> str:
@@ -55,25 +56,61 @@ def former_work(crew: Crewroom, repository: Repository, task: Task, start: str) 
     return joined.commit or former
 
 
-def finish(host: Host, task: Task, result: str) -> str:
-    """Why it is not done; empty if it is."""
-    record = host.record
+def finish(host: Host, task: Task, result: str, watch: TaskWatch | None = None) -> str:
+    """
+    Why it is not done; empty if it is. The checks are part of the attempt: they end when its time limit has passed,
+    with every process that they started.
+    """
+    boardroom, record = host.crew.boardroom, host.record
     result += f" on {record.branch}" if record.branch else ""
+    seconds = watch.clock.left if watch is not None and watch.clock.limit else None
     try:
-        board.complete(host.crew.boardroom, record.team, record.member, task.id, result=result, claim_id=task.claim_id)
+        board.complete(
+            *(boardroom, record.team, record.member, task.id), result=result, claim_id=task.claim_id, seconds=seconds
+        )
     except ChecksFailed as error:
+        if watch is not None:
+            watch.advance(has_output=host.machine.has_output())
+            if watch.is_over_limit:
+                end_commands(host)
+                return f"{watch.why_over_limit}: {error}"
         return str(error)
     return ""
 
 
+def is_of_the_machine(error: AtmError | OSError) -> bool:
+    """
+    Is it a full disk, a busy file or the like, which is no attempt of the task (D35)? Trouble with git may be the
+    task's own doing: given back without blame, it would do the same again and again.
+    """
+    is_disk = isinstance(error, DiskError | OSError) and not isinstance(error, GitTrouble)
+    return is_disk or "No space left" in str(error)
+
+
+def give_back(host: Host, task: Task, error: AtmError | OSError) -> None:
+    """No attempt is counted. The work, if there is any, is saved when its worktree goes."""
+    why = f"{error}; {error.remedy}" if isinstance(error, AtmError) and error.remedy else str(error)
+    host.machine.log(f"#{task.id} goes back to the board: {why}")
+    try:
+        board.give_back(host.crew.boardroom, host.record.team, host.record.member, task.id, why, task.claim_id)
+    except AtmError as trouble:  # another process took the task in the meantime
+        host.machine.log(str(trouble))
+
+
 def give_up(host: Host, task: Task, why: str, *, final: bool = False) -> None:
-    """Saved first: whoever sees that it failed finds what it left."""
+    """
+    The work is saved first: a reader of the failure finds what it left. Work that cannot be saved stays in its
+    worktree; the attempt counts all the same, or the task would be done again without an end.
+    """
     host.machine.log(f"#{task.id} failed: {why}")
     boardroom, record, worktree = host.crew.boardroom, host.record, worktree_of(host.record)
     try:
         if worktree is not None:
             said = why.partition("\n")[0].rstrip(":")[:200]
             host.crew.worktrees.save(worktree, record.team, task.id, said, branch=True)
+    except (AtmError, OSError) as error:
+        host.machine.log(f"its work could not be saved: {error}")
+    try:
         board.fail(boardroom, record.team, record.member, task.id, why, claim_id=task.claim_id, final=final)
     except AtmError as error:  # it was taken from us meanwhile
         host.machine.log(str(error))

@@ -324,7 +324,7 @@ class ProgramWork:
         if self._task_work is None or self._is_finished:
             return
         try:
-            more = self._task_work.turn_ended(words, error, is_heard=is_heard)
+            more = self._task_work.turn_ended(words, error, is_heard=is_heard, watch=self._watch)
         except AtmError as trouble:  # the board cannot be read now
             self._host.machine.log(f"its task: {trouble}")
             return

@@ -13,6 +13,7 @@ from atm.domain.errors import AtmError
 from atm.domain.team import liveness
 from atm.formats.approvals.records import digest_of
 from atm.formats.approvals.tool_calls import read_call
+from atm.formats.approvals.tool_fields import CODEX_SERVER
 from atm.services.approvals.approvalroom import close_expired, fresh
 from atm.services.approvals.asking import ask, cancel, denied_by, judged, task_of, use
 from atm.services.approvals.permitting import denied_in_words
@@ -74,8 +75,10 @@ class HostQuestions:
             self._answer(id, allow=False, reason=self._hand_in(given.get("plan")))
             return
         folder = record.worktree or record.folder
-        call_id = given.get("itemId") or given.get("callID") or id
-        call = read_call(tool, given, folder=folder, root=folder, session=record.session, call_id=str(call_id))
+        vendor = str(heard.facts.get("vendor"))
+        # Codex alone asks about a call that its hook was asked about. In other protocols the field is the model's.
+        call_id = str(given.get("itemId") or "") if vendor == CODEX_SERVER else ""
+        call = read_call(vendor, tool, given, folder=folder, root=folder, session=record.session, call_id=call_id or id)
         understood, verdict = judged(room, call)
         if not verdict.asks:
             reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED

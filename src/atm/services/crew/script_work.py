@@ -10,15 +10,15 @@ from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import LONGEST_TIMEOUT, by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
-from atm.domain.errors import AtmError, DiskError
+from atm.domain.errors import AtmError
 from atm.domain.mail.messages import ASSIGNMENT
-from atm.domain.work_errors import GitTrouble, NotTrusted
+from atm.domain.work_errors import NotTrusted
 from atm.formats.files.times import from_iso
 from atm.formats.mail.typed_message import type_of
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
-from atm.services.crew.finishing import finish, former_work, give_up, start_of
+from atm.services.crew.finishing import finish, former_work, give_back, give_up, is_of_the_machine, start_of
 from atm.services.crew.hosting import TaskWatch, end_commands, forget_time
 from atm.services.crew.reaping import worktree_of
 from atm.services.mail.reading import Filter, take
@@ -45,12 +45,16 @@ class CutOff(Exception):
 
 def work(host: Host) -> None:
     """Until it is asked to end."""
-    looks = 0
+    looks, last_claim = 0, ""
     while not host.heed():
         _read_assignments(host)
         task = _next_task(host)
+        if task is not None and task.claim_id == last_claim:  # how it ended could not be written to the board
+            last_claim = ""
+            host.wait(TRY_AGAIN)
+            continue
         if task is not None:
-            looks = 0
+            looks, last_claim = 0, task.claim_id
             _do(host, task)
             continue
         host.rest()
@@ -132,7 +136,7 @@ def _do(host: Host, task: Task) -> None:
     try:
         folder = _settle(host, task)
         watch = TaskWatch(host, task, host.crew.policy.task)
-        error = _run_all(host, watch, folder) or finish(host, task, _in_words(task))
+        error = _run_all(host, watch, folder) or finish(host, task, _in_words(task), watch)
     except CutOff as cut:
         _cut_off(host, str(cut))
     except (AtmError, OSError) as trouble:
@@ -154,26 +158,14 @@ def _cut_off(host: Host, why: str) -> None:
 
 def _stop_at(host: Host, task: Task, error: AtmError | OSError, *, has_begun: bool) -> None:
     """
-    Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not. What the
-    task did to its worktree is: given back without blame, it would do the same again and again.
+    Only work that was begun and failed is an attempt (D35); a task without a worktree, or a full disk, is not.
     """
-    is_of_the_disk = isinstance(error, DiskError | OSError) and not isinstance(error, GitTrouble)
     if isinstance(error, NotTrusted):  # a person has to allow its commands: no second try would find it otherwise
         give_up(host, task, f"{error}; {error.remedy}", final=True)
-    elif not has_begun or is_of_the_disk or "No space left" in str(error):
-        _give_back(host, task, error)
+    elif not has_begun or is_of_the_machine(error):
+        give_back(host, task, error)
     else:
         give_up(host, task, str(error))
-
-
-def _give_back(host: Host, task: Task, error: AtmError | OSError) -> None:
-    """Its work, if there is any, is saved when its worktree goes."""
-    why = f"{error}; {error.remedy}" if isinstance(error, AtmError) and error.remedy else str(error)
-    host.machine.log(f"#{task.id} could not be begun: {why}")
-    try:
-        board.give_back(host.crew.boardroom, host.record.team, host.record.member, task.id, why, task.claim_id)
-    except AtmError as trouble:  # another process took the task in the meantime
-        host.machine.log(str(trouble))
 
 
 def _in_words(task: Task) -> str:
@@ -198,9 +190,14 @@ def _settle(host: Host, task: Task) -> str:
 
 def _run_all(host: Host, watch: TaskWatch, folder: str) -> str:
     """Why it failed; empty if it did not."""
-    setup, task = host.crew.policy.setup, watch.task
+    setup, task, has_run = host.crew.policy.setup, watch.task, False
     for command in [*([setup] if setup and host.record.worktree else []), *(about(one) for one in task.run)]:
         ran = _run(host, watch, command, folder)
+        if ran.code is None and not ran.timed_out:
+            if not has_run:  # no process, no shell or no folder for it: nothing of the task was begun
+                raise OSError(f"`{command}` could not be started: {said_by(ran).strip()[-1000:]}")
+            return f"`{command}` could not be started: {said_by(ran).strip()[-1000:]}"
+        has_run = True
         if ran.timed_out:
             end_commands(host)  # its process group has ended; this ends what had left the group
             return f"{watch.why_over_limit}: `{command}`\n{said_by(ran).strip()[-1000:]}"

@@ -12,12 +12,12 @@ from atm.domain.crew.task_brief import ask_how_it_stands, go_on_after, go_on_aft
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.services.board.reviews import ask, submit_plan
-from atm.services.crew.finishing import finish, give_up
+from atm.services.crew.finishing import finish, give_back, give_up, is_of_the_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.board.tasks import Task
-    from atm.services.crew.hosting import Host
+    from atm.services.crew.hosting import Host, TaskWatch
 
 MOST_IN_VAIN = 3
 """Turns in a row that failed, or that said nothing: then the attempt has failed."""
@@ -33,14 +33,18 @@ class TaskWork:
         self._host = host
         self._errors = 0
         self._silent = 0
+        self._watch: TaskWatch | None = None
 
-    def turn_ended(self, words: str, error: str, *, is_heard: bool = True) -> str | None:
+    def turn_ended(
+        self, words: str, error: str, *, is_heard: bool = True, watch: TaskWatch | None = None
+    ) -> str | None:
         """
         What to say to the agent next; nothing (`WAIT`) if it waits for somebody; None (`IS_OVER`) if it is done with.
 
-        `is_heard` is false where only the end of a turn can be seen, as in a terminal.
+        `is_heard` is false where only the end of a turn can be seen, as in a terminal. `watch` knows how much time is
+        left for the checks.
         """
-        host = self._host
+        host, self._watch = self._host, watch
         task = host.crew.boardroom.tasks.read(host.record.team, host.record.task)
         if not self._is_mine(task):
             return IS_OVER
@@ -49,7 +53,10 @@ class TaskWork:
         try:
             return self._judge(task, words, error, is_heard=is_heard)
         except AtmError as trouble:
-            give_up(host, task, str(trouble))
+            if is_of_the_machine(trouble):
+                give_back(host, task, trouble)
+            else:
+                give_up(host, task, str(trouble))
             return IS_OVER
 
     def _is_mine(self, task: Task) -> bool:
@@ -73,7 +80,9 @@ class TaskWork:
             return WAIT
         if said.kind == DONE or task.acceptance:
             self._silent = 0
-            why = finish(self._host, task, said.text or f"done by {self._host.record.member}")
+            why = finish(self._host, task, said.text or f"done by {self._host.record.member}", self._watch)
+            if why and self._watch is not None and self._watch.is_over_limit:
+                return self._fails(task, why)
             return go_on_after(why) if why else IS_OVER
         return self._after_silence(task, is_heard=is_heard)
 

@@ -94,12 +94,13 @@ class LastRun:
         return f"run {self.run} died: {done}{alive}"
 
 
-def last_run(desk: Runroom, team: str) -> LastRun | None:
+def last_run(desk: Runroom, team: str, *, is_ours: bool = False) -> LastRun | None:
+    """`is_ours`: does the caller hold the lock of the loop, so that no run is under way?"""
     names = desk.runs.names(team)
     if not names:
         return None
     run, memory = names[-1], memory_of(desk.runs, team, names[-1])
-    state = run_state(memory, is_held=desk.runs.is_held(team))
+    state = run_state(memory, is_held=not is_ours and desk.runs.is_held(team))
     living = [one.member for one in agents_of(desk.crew, team) if one.run == run and is_running(desk.crew, one)]
     return LastRun(run, state, desk.runs.order(team, run), memory, living)
 

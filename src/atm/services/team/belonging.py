@@ -61,13 +61,15 @@ class RepositoryTeams:
         self.here = here
         common = here.common_dir
         self.history = History(
-            lambda: repositories.root_commit(common), lambda commit: repositories.has_commit(common, commit)
+            lambda: repositories.root_commit(common),
+            lambda: repositories.head_commit(common),
+            lambda commit: repositories.find_commit(common, commit),
         )
 
     @property
     def binding(self) -> RepositoryBinding:
         """The one that a team gets that is made here."""
-        return self.here.bound(self.history.root_commit)
+        return self.here.bound(self.history.root_commit, self.history.head_commit)
 
     def verdict(self, team: str) -> str:
         """What this repository is to a team: SAME, MOVED, REPLACED, OTHER, or FREE."""

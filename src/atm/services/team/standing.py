@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchTeam, NotAllowed
 from atm.domain.names import same_name
+from atm.domain.team.agent_environment import agent_in
 from atm.domain.team.agent_processes import ProcessOwner, may_join, nearest_agent, owner_in
 from atm.domain.team.team import HUMAN, is_human
 from atm.domain.team.team import is_boss as is_named_boss
@@ -44,12 +45,38 @@ def is_proven_boss(room: Registry, team: Team, who: str) -> bool:
 
 
 def check_person(room: Registry, what: str) -> None:
-    """Only a person may do that, so no member's process may stand anywhere above this one."""
+    """Only a person may do that: not a process of an agent, by its descent or by its environment."""
+    why = why_no_person(room)
+    if why:
+        raise NotAllowed(f"only a person may {what}, and {why}", "let a person do it, in a terminal of their own")
+
+
+def is_person(room: Registry) -> bool:
+    """Is the acting process a person's?"""
+    return not why_no_person(room)
+
+
+def why_no_person(room: Registry) -> str:
+    """Why the acting process is an agent's; empty for a person. Every verb that is for people asks here."""
     for _, owner in members_above(room):
-        raise NotAllowed(
-            f"only a person may {what}, and this runs under the process of {_named(owner)}",
-            "let a person do it, in a terminal of their own",
-        )
+        return f"this runs under the process of {_named(owner)}"
+    if room.acting_pid is None:
+        return ""
+    agent = agent_in(room.processes.environment(room.acting_pid), lambda team, name: _is_agent(room, team, name))
+    return f"its environment names the agent {agent}" if agent else ""
+
+
+def _is_agent(room: Registry, team: str, name: str) -> bool:
+    """Is this a member who is not a person? A name that is a person's in another team is a person's."""
+    found = []
+    for one in [team] if team else room.rosters.teams():
+        try:
+            known = find_team(room, one)
+        except AtmError:
+            continue
+        if known.member(name) is not None or same_name(name, known.lead):
+            found.append(is_human(known, name))
+    return bool(found) and not any(found)
 
 
 def check_member(room: Registry, team: str, who: str, what: str) -> None:

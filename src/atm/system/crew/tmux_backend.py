@@ -55,8 +55,9 @@ class TmuxBackend:
         words = [*window, "-e", mark, "--", *launch.command]
         session = session_name(launch.team)
         code, said = self._run("new-window", "-t", f"={session}:", *words)
-        if code != 0:
-            code, said = self._run("new-session", "-s", session, "-x", "200", "-y", "50", *words)
+        if code != 0:  # with the session's first window its mark would go to all windows that a person opens later
+            forget = (";", "set-environment", "-u", VARIABLE)
+            code, said = self._run("new-session", "-s", session, "-x", "200", "-y", "50", *words, *forget)
         parts = said.split(" ", 2)
         if code != 0 or len(parts) != 3 or not parts[1].isdecimal():
             os.unlink(path)

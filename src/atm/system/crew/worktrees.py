@@ -486,7 +486,6 @@ class GitWorktrees:
             self._save(worktree, team, task, "another repository was in its place", keeps_branch=True)
             remove_tree(self._disk, f"{worktree.path}/.git")
         repairing.repair(place, self._clock.sleep)
-        repairing.clear_stale_locks(place, self._clock.sleep)
         return worktree, place.notes
 
     def _usable_notes(self, worktree: Worktree) -> str:

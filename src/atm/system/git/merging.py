@@ -115,6 +115,10 @@ def open_target(git: Git, branch: str, base: str) -> str:
         or git.run("check-ref-format", "--branch", branch).code != 0
     ):
         raise RequestError(f"{branch!r} is no name for a branch", "choose another with --into")
+    if git.commit_of(f"refs/{branch}"):
+        raise RequestError(
+            f"{branch!r} is no name for a branch here: git means refs/{branch}", "choose another with --into"
+        )
     if git.commit_of(f"refs/tags/{branch}"):
         raise RequestError(f"{branch!r} is a tag, and git would mean the tag by it", "choose another with --into")
     if not git.commit_of(ref) and not move(git, branch, base, ""):

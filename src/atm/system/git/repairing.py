@@ -61,6 +61,7 @@ def repair(place: KnownPlace, sleep: Callable[[float], None] = time.sleep) -> No
         _make_notes(place)
     repair_notes(place)
     repair_pointer(place)
+    clear_stale_locks(place, sleep)  # before git has to write the head or the index
     git = Git(git_dir=place.notes, work_tree=place.path, common=place.common, sleep=sleep)
     if not git.commit_of("HEAD"):
         _repair_head(place, git)
@@ -108,6 +109,19 @@ def repair_what_stops_git(place: KnownPlace) -> None:
             if is_folder(path):
                 shutil.rmtree(path)
             _put(path, data)
+        except FileNotFoundError:
+            continue
+    for name in ("HEAD", "locked"):  # git waits for ever for the other end of a pipe
+        path = f"{place.notes}/{name}"
+        try:
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                continue
+            if is_folder(path):
+                shutil.rmtree(path)
+            if name == "HEAD":
+                _put(path, os.fsencode(f"ref: refs/heads/{place.branch}\n"))
+            else:
+                os.unlink(path)
         except FileNotFoundError:
             continue
 
@@ -163,17 +177,18 @@ def has_sound_index(place: KnownPlace) -> bool:
 
 def clear_stale_locks(place: KnownPlace, sleep: Callable[[float], None]) -> None:
     """Locks of a git that was killed. One that a living process has open, or that is new every time, stays."""
-    paths = (
-        f"{place.notes}/index.lock",
-        f"{place.notes}/HEAD.lock",
-        f"{place.common}/refs/heads/{place.branch}.lock",
-    )
+    own = (f"{place.notes}/index.lock", f"{place.notes}/HEAD.lock") if is_folder(place.notes) else ()
+    paths = (*own, f"{place.common}/refs/heads/{place.branch}.lock")
     before = {path: found for path in paths if (found := _identity(path)) is not None}
     if not before or any(_is_used(path, place.path) for path in before):
         return
     sleep(WATCHED)
     for path, found in before.items():
-        if _identity(path) == found and not _is_used(path, place.path):
+        if _identity(path) != found or _is_used(path, place.path):
+            continue
+        if is_folder(path):
+            shutil.rmtree(path)
+        else:
             os.unlink(path)
 
 

@@ -16,7 +16,7 @@ import re
 import shutil
 import time
 
-from atm.domain.work_errors import GitTrouble
+from atm.domain.work_errors import GitTrouble, commit_gone
 from atm.system.git.asking import start_git
 
 TYPE_CHECKING = False
@@ -177,7 +177,8 @@ class Git:
 
     def _start(self, words: Iterable[str], stdin: bytes, facts: Mapping[str, str], seconds: float) -> GitOutput:
         told = {**facts, "LC_ALL": "C", **({"GIT_COMMON_DIR": self.common} if self.common else {})}
-        return start_git(self._folder, *self._where, *words, seconds=seconds, stdin=stdin, facts=told)
+        folder = self._folder or ("/" if self.git_dir else "")  # the folder that this process is in may be gone
+        return start_git(folder, *self._where, *words, seconds=seconds, stdin=stdin, facts=told)
 
 
 def text_of(data: bytes) -> str:
@@ -190,9 +191,18 @@ def names_in(said: str) -> list[str]:
     return [name for name in said.split("\0") if name]
 
 
+_GONE = re.compile(
+    r"(?:bad object|unable to read tree|not a valid object name:?|unable to find) \(?([0-9a-f]{40,64})\b"
+)
+"""How git names an object by its full id that is not in the repository."""
+
+
 def refusal(words: Iterable[str], done: GitOutput, path: str = "") -> GitTrouble:
+    """The error about a git that failed. An object that git removed has an error of its own, with the way out."""
     said = [line.strip() for line in done.errors.decode("utf-8", "replace").splitlines() if line.strip()]
     told = next((line for line in said if line.startswith(("fatal:", "error:"))), said[-1] if said else "no word")
+    if gone := _GONE.search(told):
+        return commit_gone(gone[1], path)
     verb = " ".join([*words][:2])
     remedy = "see what git says about it, mend that, and try again"
     if ".lock'" in told:

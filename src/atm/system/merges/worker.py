@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import tempfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class MergeProcess:
     def start(self, team: str, folder: str) -> None:
         if self.is_running():
             return
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when the child has ended
+        self._errors = _unnamed_file()
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "atm", "merge", "work", "--team", team, "--json"],
             cwd=folder,
@@ -69,3 +69,12 @@ class MergeProcess:
             self._child.kill()
             code = self._child.wait()
         self._end(code)
+
+
+def _unnamed_file() -> IO[bytes]:
+    """A file without a name: a loop that is killed here leaves nothing behind, where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("atm-merge-errors"), "w+b")
+    import tempfile
+
+    return tempfile.TemporaryFile()

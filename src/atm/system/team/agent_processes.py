@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from atm.formats.files.json_record import NotJson
 from atm.formats.team.agent_process import decode_process, encode_process
 from atm.system.files.processes import ancestors_of, began, boot_id, command_of
@@ -9,6 +11,8 @@ from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.domain.team.agent_processes import ProcessOwner
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
@@ -45,6 +49,13 @@ class ProcessFiles:
             write_over(self._disk, f"{self._folder}/{pid}", content, durable=False)
         except OSError:
             return
+
+    def environment(self, pid: int) -> Mapping[str, str]:
+        if pid == os.getpid():
+            return os.environ
+        from atm.system.team.speaker import environment_of  # here: only the daemon asks about other processes
+
+        return environment_of(pid) or {}
 
     def command(self, pid: int) -> str:
         return command_of(pid)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.team.repositories import GONE, UNREADABLE, RepositoryHere
+from atm.domain.team.repositories import CUT_OFF, GONE, MISSING, PRESENT, UNKNOWN, UNREADABLE, RepositoryHere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,11 +51,15 @@ class RepositoriesOnDisk:
         said = self._ask(common_dir, "rev-list", "--first-parent", "--max-parents=0", "HEAD", "--")
         return said.split()[-1] if said else None
 
-    def has_commit(self, common_dir: str, commit: str) -> bool | None:
+    def head_commit(self, common_dir: str) -> str | None:
+        return self._ask(common_dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or None
+
+    def find_commit(self, common_dir: str, commit: str) -> str:
         if self._ask(common_dir, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
-            return True
-        is_answered = self._ask(common_dir, "rev-parse", "--git-dir")
-        return None if self._is_shallow(common_dir) or not is_answered else False
+            return PRESENT
+        if not self._ask(common_dir, "rev-parse", "--git-dir"):
+            return UNKNOWN
+        return CUT_OFF if self._is_shallow(common_dir) else MISSING
 
     def _is_shallow(self, common_dir: str) -> bool:
         return os.path.exists(f"{common_dir}/shallow")

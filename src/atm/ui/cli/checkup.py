@@ -84,6 +84,7 @@ class Doctor:
         from atm.services.checkup.repositories import examine_repositories
         from atm.services.checkup.sessions import examine_sessions
         from atm.ui.views.extras import extra_command
+        from atm.wiring.approvals import policy_problems
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
         from atm.wiring.crew import build_crewroom
         from atm.wiring.files import build_repositories
@@ -96,7 +97,10 @@ class Doctor:
         crew = build_crewroom(layout, settings, boardroom, environment)
         caller = find_caller(environment, working_folder())
         return [
-            ("settings", lambda: around.examine_settings(settings.files, self._broken)),
+            (
+                "settings",
+                lambda: around.examine_settings(settings.files, self._broken, policy_problems(layout, settings)),
+            ),
             ("daemon", lambda: around.examine_daemon(look_at_daemon(layout), __version__)),
             (
                 "tmux",

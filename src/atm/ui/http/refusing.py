@@ -22,9 +22,12 @@ class Bucket:
     left: float
     at: float
 
+    def left_at(self, now: float, most: float, rate: float) -> float:
+        return min(most, self.left + (now - self.at) * rate)
+
     def take(self, now: float, most: float, rate: float) -> float:
         """0 if there was one; else the seconds until there is."""
-        self.left = min(most, self.left + (now - self.at) * rate)
+        self.left = self.left_at(now, most, rate)
         self.at = now
         if self.left < 1:
             return (1 - self.left) / rate

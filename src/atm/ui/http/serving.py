@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
+from atm.ui.http.peers import MOST_CONNECTIONS, UNKNOWN, Peer, peer_of
+from atm.wiring.daemon import can_tell_users, user_at
 
 if TYPE_CHECKING:
+    import asyncio
+
     import uvicorn
     from starlette.types import ASGIApp
 
 HOST = "127.0.0.1"
-MOST_CONNECTIONS = 500
 STOP_SECONDS = 3
 
 
@@ -41,7 +45,7 @@ def web_server(app: ASGIApp) -> uvicorn.Server:
 
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=PatientProtocol.for_server(find_peer),
         log_config=None,
         access_log=False,
         ws="none",
@@ -53,3 +57,13 @@ def web_server(app: ASGIApp) -> uvicorn.Server:
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
     return server
+
+
+def find_peer(transport: asyncio.BaseTransport) -> Peer:
+    """Which user has opened this connection."""
+    there, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    if not there or not here:
+        return UNKNOWN
+    own = os.getuid() if hasattr(os, "getuid") else -1
+    can_tell = can_tell_users()
+    return peer_of(user_at(there[:2], here[:2]) if can_tell else None, own, str(there[0]), can_tell=can_tell)

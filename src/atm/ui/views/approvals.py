@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from atm.domain.approvals.excerpts import excerpt
 from atm.domain.approvals.requests import WAITING
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago
-from atm.ui.views.fitting import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 
 HEADS, WHAT = ("Id", "Who", "For", "What", "Where", "Waits"), 3
 LONGEST = 2000
-"""Columns of a command in a list. `show` has all of it."""
+"""Characters of a command in a list. `show` has all of it."""
 
 
 def row(approval: Approval, now: float) -> list[str]:
     what = approval.command or ", ".join(approval.paths) or approval.operation
     state = approval.state(now)
     waits = f"{_left(approval, now)} for {approval.tier}" if state == WAITING else state
-    return [approval.id, approval.requester, approval.tool, cut(one_line(what), LONGEST), approval.folder, waits]
+    return [
+        approval.id,
+        approval.requester,
+        approval.tool,
+        _exact_line(excerpt(what, LONGEST, approval.id)),
+        approval.folder,
+        waits,
+    ]
 
 
 def _left(approval: Approval, now: float) -> str:

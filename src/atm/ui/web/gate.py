@@ -11,7 +11,8 @@ import time
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
-from atm.ui.http.patience import bounded_body
+from atm.ui.http.patience import bounded_body, peer_in
+from atm.ui.http.peers import PeerBuckets
 from atm.ui.http.refusing import Bucket, HttpRefusal, OwnAddress, headers_in, too_many
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ MARK = b"x-atm"
 BURST, PER_SECOND = 200.0, 40.0
 """Calls of everybody who is known, each for themselves."""
 STRANGERS, STRANGERS_PER_SECOND = 300.0, 60.0
-"""Files of the page, for all together."""
+"""Files of the page, for each user of this machine."""
 LOGINS, LOGINS_PER_SECOND = 10.0, 0.5
+"""Attempts to sign in, for each user of this machine: one user's guesses do not keep another out."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -63,8 +65,8 @@ class WebGate:
         self._doors = doors
         self._touched = touched
         self._clock = clock
-        self._strangers = Bucket(STRANGERS, clock())
-        self._logins = Bucket(LOGINS, clock())
+        self._strangers = PeerBuckets(STRANGERS)
+        self._logins = PeerBuckets(LOGINS)
         self._buckets: dict[int, Bucket] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,10 +91,10 @@ class WebGate:
         if scope["method"] == "POST" and not headers_in(scope, MARK):
             return HttpRefusal(403, "no-mark", "a call that changes something carries the header X-Atm")
         if path == LOGIN:
-            wait = self._logins.take(now, LOGINS, LOGINS_PER_SECOND)
+            wait = self._logins.take(peer_in(scope), now, LOGINS_PER_SECOND)
             return too_many(wait) if wait else None
         if not path.startswith(API):
-            wait = self._strangers.take(now, STRANGERS, STRANGERS_PER_SECOND)
+            wait = self._strangers.take(peer_in(scope), now, STRANGERS_PER_SECOND)
             return too_many(wait) if wait else None
         return self._of_known(scope, now)
 
@@ -100,7 +102,7 @@ class WebGate:
         token = token_in(scope, self._cookie)
         visitor = self._doors.who(token) if token else None
         if visitor is None:
-            wait = self._strangers.take(now, STRANGERS, STRANGERS_PER_SECOND)
+            wait = self._strangers.take(peer_in(scope), now, STRANGERS_PER_SECOND)
             if wait:
                 return too_many(wait)
             return HttpRefusal(401, "no-login", "nobody is signed in here", remedy="type `atm web` and open its link")

@@ -12,6 +12,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError, NotAllowed
+from atm.domain.team.agent_environment import OF_STARTED_AGENTS
 from atm.formats.daemon.control_line import BadLine
 from atm.services.team.standing import check_person
 from atm.teamd.loops import in_thread
@@ -35,7 +36,10 @@ STOP_SECONDS = 2.0
 USUAL_PORT = 8420
 SPEAKER = ("ATM_IDENTITY", "ATM_TEAM", "ATM_CONFIG", "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMUX")
 """Variables of whoever opened the page that commands of the page get: who speaks, and where things are found."""
-OF_AGENTS = ("CLAUDECODE", "CODEX_THREAD_ID", "ATM_IDENTITY", "ATM_TEAM", "ATM_NOBODY")
+OF_AGENTS = (
+    *("CLAUDECODE", "CODEX_THREAD_ID", "ATM_IDENTITY", "ATM_TEAM", "ATM_NOBODY"),
+    *OF_STARTED_AGENTS,
+)
 """Variables that a daemon may have from the agent that started it: no person at the page is that agent."""
 
 

@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 
+from atm.formats.approvals.tool_fields import ACP
 from atm.ports.crew.drivers import (
     ASKS,
     DEFAULT,
@@ -77,7 +78,7 @@ class AcpDriver:
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
         self._rpc = Rpc(self._lines, self._asked, self._told)
-        self._questions = Questions(self._ear)
+        self._questions = Questions(self._ear, ACP)
         self._life = secrets.token_hex(4)
         self._is_ready = False
         self._is_working = False

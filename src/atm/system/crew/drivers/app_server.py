@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 
+from atm.formats.approvals.tool_fields import CODEX_SERVER
 from atm.ports.crew.drivers import ASKS, GONE, IDLE, OUTPUT, PLAN, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
@@ -56,6 +57,9 @@ TOLD = (
     "questions",
     "requestedSchema",
     "url",
+    "additionalPermissions",
+    "grantRoot",
+    "networkApprovalContext",
 )
 MOST_ITEMS = 64
 """Of a turn, whose contents are known when somebody asks about one."""
@@ -70,7 +74,7 @@ class AppServerDriver:
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
         self._rpc = Rpc(self._lines, self._asked, self._told)
-        self._questions = Questions(self._ear)
+        self._questions = Questions(self._ear, CODEX_SERVER)
         self._life = secrets.token_hex(4)
         self._thread = ""
         self._turn = ""

@@ -38,15 +38,17 @@ class Ear:
 class Questions:
     """Those that wait for an answer, each with what its protocol needs to give one."""
 
-    def __init__(self, ear: Ear) -> None:
+    def __init__(self, ear: Ear, vendor: str) -> None:
         self._ear = ear
+        self._vendor = vendor
+        """By which the arguments of a call are read: another one names other fields."""
         self._open: dict[str, Record] = {}
         self._lock = threading.Lock()
 
     def ask(self, id: str, tool: str, arguments: Record, kept: Record) -> None:
         with self._lock:
             self._open[id] = kept
-        self._ear.tell(QUESTION, call_in_words(tool, arguments), id=id, tool=tool, input=arguments)
+        self._ear.tell(QUESTION, call_in_words(tool, arguments), id=id, tool=tool, input=arguments, vendor=self._vendor)
 
     def is_open(self, id: str) -> bool:
         with self._lock:

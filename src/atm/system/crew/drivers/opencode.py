@@ -13,6 +13,7 @@ import time
 
 from atm.domain.crew.runtimes import opencode_rules
 from atm.domain.plain import dicts_in
+from atm.formats.approvals.tool_fields import OPENCODE_SERVER
 from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, PLAN, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, Questions
 from atm.system.crew.drivers.lines import Lines
@@ -63,7 +64,7 @@ class OpenCodeDriver:
         self._ear = Ear()
         self._lines = Lines(stdin, stdout)
         self._http = OpenCodeLine(brief.port, brief.password, brief.cwd)
-        self._questions = Questions(self._ear)
+        self._questions = Questions(self._ear, OPENCODE_SERVER)
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(MOST_JOBS)
         self._printed = threading.Event()
         self._over = threading.Event()

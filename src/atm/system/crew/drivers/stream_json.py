@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 
+from atm.formats.approvals.tool_fields import CLAUDE
 from atm.ports.crew.drivers import EDITS, GONE, IDLE, OUTPUT, PROCESS, READY, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
@@ -51,7 +52,7 @@ class StreamJsonDriver:
         self._for_work = "acceptEdits" if brief.after_plan == EDITS else "default"
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
-        self._questions = Questions(self._ear)
+        self._questions = Questions(self._ear, CLAUDE)
         self._is_ready = False
         self._in_context = 0
         self._last = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY, for_a_person
+from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY, allowed_by, for_a_person
 from atm.domain.untrusted_text import one_line
 from atm.services.approvals.answering import find_approval
 from atm.services.approvals.asking import judged
@@ -12,6 +12,7 @@ from atm.ui.views.approvals import detail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.approvals.calls import Understood
     from atm.domain.approvals.policy import Judgement, PolicyLayer, Rule
     from atm.services.approvals.approvalroom import Approvalroom
     from atm.ui.cli.arguments import Args
@@ -40,11 +41,16 @@ def _test(args: Args, session: Session, room: Approvalroom) -> int:
                 "rule": _rule(verdict.rule),
                 "reason": verdict.reason,
                 "understood": not understood.unclear,
+                "layers": _layers(room, understood),
                 "chain": [_rule(one) for one in verdict.chain],
             }
         )
     else:
-        session.print("\n".join(_words(understood.operation, verdict)))
+        lines = _words(understood.operation, verdict)
+        layers = _layers(room, understood)
+        if verdict.decision != DENY and (len(layers) > 1 or (verdict.asks and not understood.unclear)):
+            lines += [f"  {_layer_in_words(one)}" for one in layers]
+        session.print("\n".join(lines))
         if not room.policy.exists:
             session.print(
                 "  There is no policy: this is what `atm approvals ask` does; agents' programs go by their own."
@@ -56,6 +62,32 @@ def _words(operation: str, verdict: Judgement) -> list[str]:
     what = {ALLOW: "allowed", DENY: "denied"}.get(verdict.decision, f"the {verdict.tier} is asked")
     lines = [f"{what} ({operation}): {one_line(verdict.reason)}"]
     return lines + [f"  {_rule_in_words(rule)}" for rule in verdict.chain if rule.number]
+
+
+def _layers(room: Approvalroom, understood: Understood) -> list[dict[str, object]]:
+    """Each program of a line, wrappers and what they start: its words, what is known of it, and what allows it."""
+    found: list[dict[str, object]] = []
+    for act in understood.acts if understood.call.is_shell else ():
+        rule, why = allowed_by(room.policy.own, act, understood) if act.needs else (None, "")
+        found.append(
+            {
+                "words": act.words or act.texts[:1],
+                "operation": act.operation,
+                "effect": act.effect,
+                "options": [{"option": option.name, "harmless": option.is_harmless} for option in act.options],
+                "rule": _rule(rule) if rule is not None else None,
+                "why": why,
+            }
+        )
+    return found
+
+
+def _layer_in_words(layer: dict[str, object]) -> str:
+    words, rule = layer["words"], layer["rule"]
+    text = one_line(" ".join(map(str, words)) if isinstance(words, list) else str(words))
+    if isinstance(rule, dict):
+        return f"{text}: rule {rule['number']}"
+    return f"{text}: {one_line(str(layer['why'])) or 'needs no rule'}"
 
 
 def _rule(rule: Rule) -> dict[str, object]:

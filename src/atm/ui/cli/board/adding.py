@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import one_line
 from atm.domain.work_errors import BadTask
 from atm.services.board import importing
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
-from atm.services.team.standing import check_person, members_above
+from atm.services.team.standing import check_person, is_person
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.board.view import card_json, check_new_work, team_of
 from atm.ui.cli.waiting import Spinner
@@ -61,7 +61,7 @@ def _source(name: str) -> str:
 
 def _is_asked_and_says_yes(session: Session, team: str, who: str, wishes: list[NewTask], source: str) -> bool:
     """A person at a terminal, before anything is written; an agent is not asked, and its answer would not count."""
-    if not commands_in(wishes) or not can_ask(session) or any(members_above(session.room)):
+    if not commands_in(wishes) or not can_ask(session) or not is_person(session.room):
         return False
     # Nobody is asked about a plan that cannot be taken, nor about what they have allowed before.
     commands = importing.rehearse_import(session.boardroom, team, who, wishes, source).to_allow

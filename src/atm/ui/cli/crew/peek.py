@@ -12,6 +12,8 @@ from atm.ui.cli.crew.ends import NOTHING
 from atm.ui.cli.crew.wishes import open_crew
 from atm.ui.cli.render import when_epoch
 from atm.ui.views.tables import table
+from atm.ui.views.team.attention import answer_command
+from atm.wiring.crew import question_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def _all(session: Session, crew: Crewroom, team: str) -> int:
         rows = [{**record.facts(), "runs": runs(crew, record)} for record in records]
         session.print_json({"action": "peek", "team": team, "members": rows})
     elif records:
-        session.print("\n".join(table([*COLUMNS], _rows(session, crew, records), drop=(3, 1, 5))))
+        shown = table([*COLUMNS], _rows(session, crew, records), drop=(3, 1, 5))
+        session.print("\n".join([*shown, *_questions(records)]))
     else:
         session.print("atm has started no agent in this team; see `atm up --help`")
     return 0 if records else NOTHING
@@ -58,6 +61,19 @@ def runs(crew: Crewroom, record: AgentRecord) -> bool:
     return is_running(crew, record) or is_being_started(crew, record)
 
 
+def _state(record: AgentRecord) -> str:
+    return "waits for you" if question_of(record) else record.state
+
+
+def _questions(records: list[AgentRecord]) -> list[str]:
+    """What the programs of agents ask a person, each with the command that shows the window."""
+    found = [(one.member, asks, answer_command(one.member, one.team)) for one in records if (asks := question_of(one))]
+    return [
+        f"{one_line(member)} waits for you: its program asks {one_line(asks)}; {answer}"
+        for member, asks, answer in found
+    ]
+
+
 def _rows(session: Session, crew: Crewroom, records: list[AgentRecord]) -> list[list[str]]:
     rows = []
     for record in records:
@@ -65,7 +81,7 @@ def _rows(session: Session, crew: Crewroom, records: list[AgentRecord]) -> list[
         where = record.branch or (f"window {record.pane}" if record.pane else "")
         rows.append(
             [
-                *(one_line(record.member), one_line(record.runtime), f"{record.state}{gone}"),
+                *(one_line(record.member), one_line(record.runtime), f"{_state(record)}{gone}"),
                 *(when_epoch(session, record.since), f"#{record.task}" if record.task else "", one_line(where)),
             ]
         )
@@ -81,7 +97,7 @@ def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> 
     elif any(lines):
         session.print("\n".join(lines))
     else:
-        session.print(f"{one_line(record.member)} has said nothing yet ({record.state})")
+        session.print(f"{one_line(record.member)} has said nothing yet ({_state(record)})")
     return 0
 
 

@@ -22,8 +22,9 @@ COMMAND = Command(
     "daemon",
     "the daemon that delivers, watches and carries plugins",
     text=(
-        "One for each home. Every command works without it; with it, waiting mail is retried every 5 seconds, dropped "
-        "rows come back at once, idle agents are told of their mail, and unanswered messages are escalated."
+        "One for each home. Mail, the board, runs and approvals work without it; the page, MCP over HTTP and plugins "
+        "need it. It retries waiting mail every 5 seconds, restores dropped rows at once, tells idle agents of their "
+        "mail, and escalates unanswered messages."
     ),
     subcommands=(
         Command("daemon start", "start it in the background, unless it runs", examples=("atm daemon start",)),

@@ -15,7 +15,7 @@ from atm.domain.untrusted_text import shell_words
 from atm.formats.files.settings_edit import with_setting, without_setting
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
-from atm.services.team.standing import members_above
+from atm.services.team.standing import is_person
 from atm.ui.cli.session import working_folder
 from atm.wiring.files import change_settings
 
@@ -45,7 +45,7 @@ class Enrolled:
 def enrol_person(session: Session, team: str) -> Enrolled | None:
     """Enter whoever made a team. None for an agent, for whoever the launcher named, and for who cannot be named."""
     said = session.settings.setting(IDENTITY)
-    if said.is_of_the_launcher or said.is_of_the_repo or session.is_of_an_agent or any(members_above(session.room)):
+    if said.is_of_the_launcher or said.is_of_the_repo or session.is_of_an_agent or not is_person(session.room):
         return None
     from atm.wiring.setup import name_of_person
 

@@ -8,7 +8,7 @@ from atm.domain.team.team import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.crew.equipment import look
-from atm.services.team.standing import check_person, members_above
+from atm.services.team.standing import check_person, is_person
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.runs.planned import planned_tasks
 from atm.ui.cli.runs.prepared import needs_plan
@@ -99,11 +99,11 @@ def check_can_be_confirmed(args: Args, session: Session) -> None:
 
 def is_confirmed(args: Args, session: Session, made: Prepared) -> bool:
     """To the plan, and to what it would run (D25)."""
-    is_person = not any(members_above(session.room))
+    is_persons = is_person(session.room)
     commands = commands_in(made.wishes)
     check_can_be_confirmed(args, session)
     if args.flag("yes"):
-        if commands and is_person:
+        if commands and is_persons:
             made.wishes = _allowed_by_rule(made) if made.is_model_made else _allowed(made)
         return True
     lines = _plan_lines(made, planned_tasks(session, made))
@@ -125,13 +125,13 @@ def _allowed(made: Prepared) -> list[NewTask]:
 
 def _allowed_by_rule(made: Prepared) -> list[NewTask]:
     """What a model wrote runs only where a rule of the user allows every command of a task; else a person is asked."""
-    from atm.formats.approvals.tool_calls import read_call
+    from atm.domain.approvals.calls import AgentCall
     from atm.services.approvals.asking import judged
 
     room = made.desk.approvals
     for wish in made.wishes:
         commands = [one["command"] for one in commands_in([wish])]
-        calls = [read_call("Bash", {"command": c}, folder=made.folder, root=made.folder) for c in commands]
+        calls = [AgentCall("Bash", command=one, folder=made.folder, root=made.folder) for one in commands]
         if commands and room.policy.exists and all(judged(room, call)[1].is_granted for call in calls):
             wish.commands_of = HUMAN
     return made.wishes

@@ -16,17 +16,24 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 
-def died_before(desk: Runroom, team: str) -> LastRun | None:
-    """The last run, if it died and can be resumed."""
-    last = last_run(desk, team)
+def died_before(desk: Runroom, team: str, *, is_ours: bool = False) -> LastRun | None:
+    """The last run, if it died and can be resumed. `is_ours`: does the caller hold the lock of the loop?"""
+    last = last_run(desk, team, is_ours=is_ours)
     return last if last is not None and last.state == DIED and last.order is not None else None
 
 
-def resumed_instead(session: Session, desk: Runroom, team: str) -> RunOrder | None:
+def check_none_died(desk: Runroom, team: str, known: LastRun | None) -> None:
+    """
+    Raise RunDied if a run other than `known` has died. Called with the lock of the loop: a run that was under way when
+    the user was asked may have been killed before the answer.
+    """
+    last = died_before(desk, team, is_ours=True)
+    if last is not None and (known is None or known.run != last.run):
+        raise run_died(last, team)
+
+
+def resumed_instead(session: Session, last: LastRun, team: str) -> RunOrder | None:
     """The run that the user resumes instead of beginning another. Without a terminal to ask at, RunDied is raised."""
-    last = died_before(desk, team)
-    if last is None:
-        return None
     if not can_ask(session):
         raise run_died(last, team)
     question = (

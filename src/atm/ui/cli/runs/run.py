@@ -10,7 +10,7 @@ from atm.ui.cli.crew.new_team import take_back
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
 from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
 from atm.ui.cli.runs.detaching import resume_in_background
-from atm.ui.cli.runs.former import died_before, resumed_instead
+from atm.ui.cli.runs.former import check_none_died, died_before, resumed_instead
 from atm.ui.cli.runs.prepared import ask_for_plan, make_team, needs_plan, prepare
 from atm.ui.cli.runs.seating import seat
 from atm.ui.cli.runs.watching import watch
@@ -89,11 +89,12 @@ def execute(args: Args, session: Session) -> int:
     prepared = prepare(args, session)
     seat(args, session, prepared)
     is_fresh = args.flag("fresh") or prepared.is_new_team
+    died = None if is_fresh else died_before(prepared.desk, prepared.team)
     if args.flag("dry_run"):
-        if not is_fresh and (died := died_before(prepared.desk, prepared.team)) is not None:
+        if died is not None:
             session.warn(f"note: {died.in_words}; without --dry-run you are asked whether to resume it")
         return show_dry_run(session, prepared)
-    if not is_fresh and (resumed := resumed_instead(session, prepared.desk, prepared.team)) is not None:
+    if died is not None and (resumed := resumed_instead(session, died, prepared.team)) is not None:
         return _resume(args, session, prepared.desk, resumed)
     check_can_be_confirmed(args, session)
     check_roster(session.room, prepared.team, "start a run")
@@ -111,6 +112,8 @@ def execute(args: Args, session: Session) -> int:
         return 1
     make_team(session, prepared)  # another process may have taken the name: only then is it known which team is held
     with prepared.desk.runs.hold(prepared.team):
+        if not is_fresh:
+            check_none_died(prepared.desk, prepared.team, died)
         return _run(args, session, prepared)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import AtmError
-from atm.services.team.standing import check_person, members_above
+from atm.services.team.standing import check_person, is_person
 from atm.ui.cli.setup.trust import ask
 from atm.wiring.files import change_settings
 from atm.wiring.mail import build_room
@@ -47,8 +47,7 @@ def change_file(session: Session, path: str, change: Callable[[str], str], *, is
 
 
 def _is_person(session: Session) -> bool:
-    """Does no member's process stand above this one?"""
-    return not any(members_above(_room(session)))
+    return is_person(_room(session))
 
 
 def _room(session: Session) -> Teamroom:

@@ -22,8 +22,8 @@ COMMAND = Command(
     "init",
     "set up agent CLIs, so that mail reaches them by itself",
     text="Shows which files would change, and asks. Hooks and the MCP server are entered in the settings of Claude "
-    "Code, Codex, Gemini CLI, Antigravity CLI and OpenCode. Everything else in these files stays as it is, and "
-    "--remove leaves them as they were.\n"
+    "Code, Codex, Gemini CLI, OpenCode and Antigravity CLI (by its documentation; never tried). Everything else in "
+    "these files stays as it is, and --remove leaves them as they were.\n"
     "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed, 1 if you said no.",
     options=(
         Option(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from atm.domain.approvals.excerpts import excerpt
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
 from atm.ui.tui.panels.about import about, find_request, must_show, request
 from atm.ui.tui.panels.overview import row_line
-from atm.ui.views.team.attention import NEEDS
+from atm.ui.views.team.attention import LONGEST_COMMAND, NEEDS
 from atm.ui.views.team.signs import sign
 from atm.ui.views.team.spans import clock
 
@@ -64,13 +65,14 @@ def _request_line(one: ApprovalSeen, now: float, at: int, columns: int) -> Line:
 
 
 def _for_lead(one: ApprovalSeen, columns: int) -> Line:
-    start: Line = [(" ○ for the lead ", DIM), (padded(text(one.requester)[0], 8), PLAIN), text(one.what)]
+    what = text(excerpt(one.what, LONGEST_COMMAND, one.id))
+    start: Line = [(" ○ for the lead ", DIM), (padded(text(one.requester)[0], 8), PLAIN), what]
     return ends(start, [], columns)
 
 
 def _decided(one: ApprovalSeen, columns: int) -> Line:
     look = sign(one.state)
     start: Line = [(f" {look.mark} {padded(one.state, 9)} ", look.meaning), (padded(text(one.requester)[0], 8), PLAIN)]
-    start += [(padded(f"#{one.task}" if one.task else "", 5), DIM), text(one.what)]
+    start += [(padded(f"#{one.task}" if one.task else "", 5), DIM), text(excerpt(one.what, LONGEST_COMMAND, one.id))]
     by = text(f"{one.decided_by or 'nobody'}, {clock(one.decided_at)[:5]}" if one.decided_at else "nobody")[0]
     return ends(start, [(by, DIM)], columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from atm.domain.approvals.excerpts import excerpt
 from atm.domain.merges.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
 from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_word, shell_words
@@ -25,6 +26,9 @@ NEEDS, PROBLEMS, WORKING, IDLE, UNHEARD, DONE = "Needs you", "Problems", "Workin
 GROUPS = (NEEDS, PROBLEMS, WORKING, IDLE, UNHEARD, DONE)
 
 GONE = ("offline", "dead", "gone")
+LONGEST_COMMAND = 160
+"""Characters of a command in a row. Its request shows all of it."""
+
 FRESH = 60.0
 """Seconds for which a sign of life says what somebody does now."""
 BUSY = ("busy", "working", "active", "planning", "starting", "spawning", "shutting_down")
@@ -71,7 +75,8 @@ def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             waits = since(asked.asked_at, now)
             rest = f"{left(asked.expires_at, now)} left" if asked.expires_at else span(waits)
             target = "approval", asked.id
-            yield _row(seen, NEEDS, "command", target, asked.requester, asked.task or "", asked.what, rest, waits)
+            what = excerpt(asked.what, LONGEST_COMMAND, asked.id)
+            yield _row(seen, NEEDS, "command", target, asked.requester, asked.task or "", what, rest, waits)
     for one in seen.asked:
         if one.whom == "user" or not is_led:
             yield _asked(seen, one, now)

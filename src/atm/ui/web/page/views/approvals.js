@@ -63,10 +63,17 @@ const NoRequest = ({ id }) => html`<h1>${id ? "There is no such request" : "Nobo
 
 function Entry({ one: { key, kind, asked }, team, isOpen }) {
   const text = kind === "command" ? whatOf(asked) : kind === "plan" ? taskOf(asked.task)?.subject ?? "a plan" : asked.text;
-  return html`<a data-row href=${path(team, "approvals", key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><${State} of=${kind}>${kind}</${State}><span class="m">${kind === "command" ? html`<${Left} until=${asked.expires_at} word="" />` : html`<${Age} at=${asked.at} />`}</span></span>${kind === "command" ? html`<code class="cut"><${Line} text=${text} most=${120} /></code>` : html`<span class="cut"><${Line} text=${text} most=${120} /></span>`}<span class="dim m l2"><${Name} text=${asked.requester ?? asked.by} />${asked.task && html`, #<${Name} text=${asked.task} />`}</span></a>`;
+  return html`<a data-row href=${path(team, "approvals", key)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><${State} of=${kind}>${kind}</${State}><span class="m">${kind === "command" ? html`<${Left} until=${asked.expires_at} word="" />` : html`<${Age} at=${asked.at} />`}</span></span>${kind === "command" ? html`<code class="cut"><${Line} text=${excerpt(text, 100)} most=${200} /></code>` : html`<span class="cut"><${Line} text=${text} most=${120} /></span>`}<span class="dim m l2"><${Name} text=${asked.requester ?? asked.by} />${asked.task && html`, #<${Name} text=${asked.task} />`}</span></a>`;
 }
 
-const Past = ({ one, team, isOpen }) => html`<a data-row href=${path(team, "approvals", one.id)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><${State} of=${one.state} small /><span class="m dim">${clock(one.decided_at ?? one.expires_at, { seconds: false, today: world.whole?.now })}</span></span><code class="cut"><${Line} text=${whatOf(one)} most=${120} /></code><span class="dim m"><${Name} text=${one.requester} />${one.decided_by && html`; <${Name} text=${one.decided_by} />`}${one.reason && html`, “<${Line} text=${one.reason} most=${80} />”`}</span></a>`;
+const Past = ({ one, team, isOpen }) => html`<a data-row href=${path(team, "approvals", one.id)} data-same aria-current=${isOpen ? "true" : undefined}><span class="l1"><${State} of=${one.state} small /><span class="m dim">${clock(one.decided_at ?? one.expires_at, { seconds: false, today: world.whole?.now })}</span></span><code class="cut"><${Line} text=${excerpt(whatOf(one), 100)} most=${200} /></code><span class="dim m"><${Name} text=${one.requester} />${one.decided_by && html`; <${Name} text=${one.decided_by} />`}${one.reason && html`, “<${Line} text=${one.reason} most=${80} />”`}</span></a>`;
+
+/** A long command from both ends: what it does may stand at its end. Its own page has all of it. */
+function excerpt(text, most) {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2);
+  return `${text.slice(0, half)} … (${(text.length - 2 * half).toLocaleString("en")} of ${text.length.toLocaleString("en")} characters left out) … ${text.slice(-half)}`;
+}
 
 const whatOf = (asked) => asked.command || (asked.paths ?? []).join(", ") || asked.operation;
 
@@ -133,6 +140,6 @@ function PlanOrQuestion({ one: { kind, asked, isYours, isGone }, isAskedFor, on 
     <div class="panel pad"><dl class="kv"><dt>who</dt><dd><${WhoLink} name=${asked.by} /></dd><dt>waits</dt><dd><${Age} at=${asked.at} /></dd><dt>may answer</dt><dd>${asked.whom === "user" ? "you" : "the lead, or you"}</dd><dt>holds up</dt><dd>${task?.blocks?.length ? html`<${TaskRows} ids=${task.blocks} />` : "no other task"}</dd></dl></div>`;
 }
 
-const Decided = ({ one }) => html`<div class="head"><h1><${Name} text=${one.requester} /> asked</h1><${State} of=${one.state} /><span class="push tag not-phone"><${Name} text=${one.id} /></span></div><${Command} text=${whatOf(one).slice(0, MOST_AT_ONCE)} isBig />
+const Decided = ({ one }) => html`<div class="head"><h1><${Name} text=${one.requester} /> asked</h1><${State} of=${one.state} /><span class="push tag not-phone"><${Name} text=${one.id} /></span></div><${Command} text=${excerpt(whatOf(one), MOST_AT_ONCE)} isBig />
   <div class="panel pad"><dl class="kv"><dt>decided</dt><dd>${one.decided_at ? clock(one.decided_at, { today: world.whole?.now }) : "nobody answered in time"}${one.decided_by && html` by <${Name} text=${one.decided_by} />`}</dd>${one.reason && html`<dt>said</dt><dd>“<${Said} text=${one.reason} most=${800} />”</dd>`}<dt>rule</dt><dd><${Said} text=${one.why || "unknown"} most=${600} /></dd>${one.used_at && html`<dt>used</dt><dd>${clock(one.used_at, { today: world.whole?.now })}</dd>`}${one.task && html`<dt>for</dt><dd><${TaskLink} id=${one.task} /></dd>`}<dt>in folder</dt><dd><${Path} text=${one.folder || "unknown"} /></dd></dl></div>`;
 

@@ -1,0 +1,96 @@
+"""
+Which repository git would use in a folder, without starting git: a permission hook has no time for that.
+
+Git takes the first folder upwards that has a `.git`, or that looks like a repository itself. An agent that may write
+files can make either; so only the repository of its own worktree is trusted, and only without settings that name
+programs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.approvals.git_settings import setting_with_a_program
+
+LONGEST_SETTINGS = 1 << 20
+"""Bytes of a repository's settings that are read: larger ones are not understood."""
+
+
+def why_git_differs(folder: str, root: str, anchor: str = "", home: str = "") -> str:
+    """
+    Why git in this folder would not use the repository of the worktree as it is; empty if it would.
+
+    `anchor`: a folder of the worktree in which the agent was started, where that is known: the root that the folder of
+    a call suggests may be a repository that the agent has made.
+    """
+    top, bare = _top(folder)
+    if bare:
+        return f"{bare} looks like a repository of its own"
+    own, _ = _top(anchor or root)
+    if not top:
+        return ""  # git finds nothing to read, and says so
+    if top != own:
+        return f"{top} is a repository of its own"
+    outer, _ = _top(os.path.dirname(top)) if not anchor and top != "/" else ("", "")
+    if outer and outer != os.path.realpath(home or "/"):
+        return f"{top} is a repository within another one ({outer})"
+    return _why_not_plain(top)
+
+
+def _top(folder: str) -> tuple[str, str]:
+    """The first folder upwards with a `.git`; or one that looks like a repository itself."""
+    at = os.path.realpath(folder)
+    while True:
+        if os.path.lexists(f"{at}/.git"):
+            return at, ""
+        if os.path.lexists(f"{at}/HEAD") and any(
+            os.path.lexists(f"{at}/{name}") for name in ("objects", "refs", "config")
+        ):
+            return "", at
+        if at == "/":
+            return "", ""
+        at = os.path.dirname(at)
+
+
+def _why_not_plain(top: str) -> str:
+    """Why the settings of the repository are not harmless."""
+    try:
+        git = _git_folder(top)
+        common = _common_folder(git)
+        for path in (f"{common}/config", f"{git}/config.worktree"):
+            setting = _setting(path)
+            if setting:
+                return f"git runs a program that the repository names ({setting} in {path})"
+    except (OSError, ValueError) as error:
+        return f"the settings of the repository cannot be read ({error})"
+    return ""
+
+
+def _git_folder(top: str) -> str:
+    path = f"{top}/.git"
+    if os.path.isdir(path):
+        return path
+    with open(path, encoding="utf-8") as file:
+        said = file.read(LONGEST_SETTINGS)
+    if not said.startswith("gitdir: "):
+        raise ValueError(f"{path} names no folder")
+    return os.path.join(top, said.removeprefix("gitdir: ").strip())
+
+
+def _common_folder(git: str) -> str:
+    try:
+        with open(f"{git}/commondir", encoding="utf-8") as file:
+            return os.path.join(git, file.read(LONGEST_SETTINGS).strip())
+    except FileNotFoundError:
+        return git
+
+
+def _setting(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read(LONGEST_SETTINGS + 1)
+    except FileNotFoundError:
+        return ""
+    if len(text) > LONGEST_SETTINGS:
+        raise ValueError(f"{path} is too large")
+    return setting_with_a_program(text)
