@@ -75,10 +75,8 @@ def test_a_generated_line_that_is_allowed_does_no_harm(
             f"{line.policy}: {shrunk(world, is_allowed, line)!r}\n    from {line.text!r}\n    {why}"
             for line, why in wrong[:5]
         ]
-        pytest.fail(
-            f"{len(wrong)} lines of {len(allowed)} that are allowed, with ATM_SEED={seed - part} and part {part}:\n"
-            + "\n".join(shown)
-        )
+        again = f"{'ATM_CHAOS=long ' if LONG else ''}ATM_SEED={seed - part}, part {part}"
+        pytest.fail(f"{len(wrong)} lines of {len(allowed)} that are allowed, with {again}:\n" + "\n".join(shown))
     assert len(allowed) >= LEAST_ALLOWED * len(lines)
 
 

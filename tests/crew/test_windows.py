@@ -14,6 +14,8 @@ import pytest
 from tests.crew.conftest import Crew
 from tests.optional import skip_without
 
+from atm.domain.delivery.dialogs import UNRECOGNISED
+
 SCREENS = Path(__file__).parents[1] / "corpus/screens"
 HOOKS = "to review hooks that are new or changed"
 ANSWER = "atm attach --team crew bob"
@@ -63,7 +65,7 @@ def test_every_surface_says_that_it_waits_for_a_person_and_for_what(asking: Aski
     for command in ("members", "status", "peek"):
         said = " ".join(crew(command, "--team", "crew").out.split())
         assert "waits for you" in said
-        assert f"its program asks {HOOKS}; {ANSWER}" in said
+        assert f"its program asks a person {HOOKS}; {ANSWER}" in said
     peeked = crew("peek", "--team", "crew", "--json").json["members"][0]
     assert (peeked["state"], peeked["asks"]) == ("waiting", HOOKS)
     seen = crew("snapshot", "--team", "crew", "--json").json["teams"][0]
@@ -90,6 +92,30 @@ def test_the_sender_is_told_at_once_and_the_mail_comes_when_a_person_has_answere
 
     crew.eventually(arrives)
     assert "asks" not in crew("send", "bob", "letter-3", "--team", "crew", "--json").json
+    crew("down", "--team", "crew")
+
+
+def test_a_window_that_atm_does_not_recognise_is_not_called_idle_and_its_senders_are_told(crew: Crew) -> None:
+    """Neither a composer nor a known question, and no hook has spoken: mail would wait without a word."""
+    skip_without("tmux")
+    odd = crew.folder.parent / "odd"
+    odd.with_suffix(".txt").write_text("Loading the workspace index ...\n")
+    asking = Asking(crew, str(odd))
+    asking.asks(UNRECOGNISED)
+    crew.eventually(lambda: _member(crew)["state"] == "unknown")
+    why = "no session of it is known yet, and atm does not recognise what its window shows"
+    for command in ("members", "status", "peek"):
+        said = " ".join(crew(command, "--team", "crew").out.split())
+        assert "waits for you" in said
+        assert f"{why}; {ANSWER}" in said
+    sent = crew("send", "bob", "letter-1", "--team", "crew")
+    assert f"bob reads it later: {why}; {ANSWER}" in " ".join(sent.err.split())
+    told = crew("deliver", "bob", "--team", "crew", "--json", code=None)
+    assert "no session of this agent is known here" in told.out
+    assert ANSWER in told.out
+    asking.press("Enter")
+    crew.eventually(lambda: crew.record("bob").asks == "")
+    crew.eventually(lambda: _member(crew)["state"] == "idle")
     crew("down", "--team", "crew")
 
 

@@ -246,9 +246,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None'): (
         "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
     ),
-    ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None (place 2)'): (
-        "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
-    ),
     ("system/files/remains/stale_locks.py", "LockWatch.may_break", "return False => return True (place 3)"): (
         "What is neither a folder nor a file is left alone once more by `break_lock`, so it stays either way."
     ),

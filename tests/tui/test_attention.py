@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, open_merge, shown_seen, task
 
+from atm.domain.delivery.dialogs import UNRECOGNISED
 from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, UNHEARD, WORKING, attention, strip
 from atm.ui.views.team.seen import (
     AgentSeen,
@@ -182,9 +183,24 @@ def asking(name: str, asks: str | None, *, state: str = "waiting", liveness: str
 
 def test_a_program_that_asks_a_person_needs_you_and_is_never_idle():
     seen = team(members=[asking("bob", "whether to trust this folder")])
-    said = "asks whether to trust this folder: atm attach --team crew bob"
+    said = "its program asks a person whether to trust this folder: atm attach --team crew bob"
     assert rows(seen, NEEDS) == [("question", "bob", said)]
     assert rows(seen, IDLE) == []
+
+
+def test_a_window_that_atm_does_not_recognise_needs_you_and_names_the_command_that_opens_it():
+    seen = team(members=[asking("bob", UNRECOGNISED)])
+    ((_, _, text),) = rows(seen, NEEDS)
+    assert text.startswith("no session of it is known yet, and atm does not recognise what its window shows: ")
+    assert text.endswith("atm attach --team crew bob")
+
+
+def test_an_agent_that_a_signal_has_stopped_needs_you_and_names_the_command_that_continues_it():
+    agent = AgentSeen(runtime="script", state="suspended", task="1", continue_command="kill -CONT 77")
+    seen = team(members=[MemberSeen("bob", state="working", liveness="online", agent=agent)])
+    text = "a signal has stopped it (Ctrl-Z); continue it: kill -CONT 77"
+    assert rows(seen, NEEDS) == [("suspended", "bob", text)]
+    assert rows(seen, WORKING) == rows(seen, IDLE) == []
 
 
 def test_the_question_of_an_agent_that_is_gone_waits_for_nobody():

@@ -56,6 +56,13 @@ def seen(one: RunSeen) -> TeamSeen:
             ],
         ),
         (
+            replace(DEAD, state="suspended", resume="kill -CONT 77", resumable=False, alive=[]),
+            [
+                f"run {RUN} is suspended for 3 min, as by Ctrl-Z: 2 of 8 tasks completed",
+                "  continue it: kill -CONT 77 (or `fg` in its terminal)",
+            ],
+        ),
+        (
             replace(DEAD, resume=None, resumable=False, since=None, alive=[], tasks=1, done=0),
             [
                 f"run {RUN} died: 0 of 1 task completed",
@@ -90,7 +97,7 @@ def test_many_agents_are_counted_and_not_all_named():
     assert said.endswith("still running: a1, a2, a3, a4 and 26 more")
 
 
-@pytest.mark.parametrize("state", ["died", "paused", "stopped", "held"])
+@pytest.mark.parametrize("state", ["died", "paused", "stopped", "held", "suspended"])
 def test_it_is_the_first_row_of_those_who_need_you_and_has_a_sign(state):
     row = attention(seen(replace(DEAD, state=state)), NOW)[0]
     assert (row.group, row.word, row.target, row.right) == (NEEDS, f"run {state}", ("run", RUN), "3 min")

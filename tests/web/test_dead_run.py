@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,3 +97,19 @@ def test_the_page_of_the_run_says_died_and_shows_no_report_of_before(crew: Crew,
     assert (value["state"], value["report"], value["resume"]) == ("died", None, found["resume"])
     assert said["error"]
     assert browser.get("/api/teams/crew/read/runs").json["value"]["runs"][0]["state"] == "died"
+
+
+def test_an_open_page_is_told_of_a_suspended_run_and_its_first_row_names_what_continues_it(
+    crew: Crew, slow: Slow, browser: Browser
+) -> None:
+    with browser.listen("crew") as events:
+        events.next("snapshot")
+        slow.process.send_signal(signal.SIGSTOP)
+        states = (said["snapshot"].get("runs") for kind, _, said in events if kind in ("change", "snapshot"))
+        assert next(runs for runs in states if runs and runs[0]["state"] == "suspended")
+    row = first_row(browser.get("/api/teams/crew").json)
+    assert (row["group"], row["word"]) == ("Needs you", "run suspended")
+    assert row["next"] == f"continue it: kill -CONT {slow.process.pid} (or `fg` in its terminal)"
+    assert row["offers"] == []
+    slow.process.send_signal(signal.SIGCONT)
+    crew.eventually(lambda: browser.get("/api/teams/crew").json["snapshot"]["runs"][0]["state"] == "running")

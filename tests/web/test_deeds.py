@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+
 import pytest
+from tests.web import twice_asked
+
+from atm.ui.faces import deeds as deeds_module
 
 HOSTILE = ["--as=ann", "-h", "$(touch gone)", "`id`", "'; rm -rf / #", "two\nlines", "日本 🙂", "\u202eabc", "x" * 9000]
 
@@ -66,6 +72,34 @@ def test_offers_are_those_of_the_screen(browser):
     assert deeds(browser, "task", "3")["answer"].startswith("atm tasks clarify 3")
     assert deeds(browser, "member", "kite")["write"].startswith("atm send kite")
     assert deeds(browser, "approval", "x")["approve"].startswith("atm approvals approve x")
+
+
+def test_a_task_that_is_over_is_reopened(browser, crew):
+    crew("tasks", "cancel", "2", "--reason", "not wanted")
+    crew("tasks", "complete", "1", "--as", "bob")
+    for id in ("1", "2"):
+        offers = browser.get(f"/api/teams/crew/offers?kind=task&id={id}").json["offers"]
+        (offer,) = (one for one in offers if one["deed"] == "reopen")
+        assert offer["twice"] is True
+        answer = browser.deed("crew", "task", id, "reopen")
+        assert answer.status == 200, answer.body
+        assert answer.json["command"] == offer["command"]
+        assert answer.json["command"].startswith(f"atm tasks reopen {id} ")
+        assert crew("tasks", "show", id, "--json").json["task"]["state"] in ("pending", "blocked")
+    assert browser.deed("crew", "task", "2", "reopen").status == 409
+
+
+def test_every_button_that_asks_twice_is_tapped_on_in_a_browser():
+    """The table of tests/web/browser/test_taps.py, checked here, as few machines have the browser."""
+    tree = ast.parse(inspect.getsource(deeds_module))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "KeyOffer"]
+    twice = [node for node in calls if any(one.arg == "is_twice" for one in node.keywords)]
+    words = {ast.literal_eval(node.args[1]) for node in twice}
+    assert words == {word for _, word in twice_asked.offered_twice()} >= {"reopen", "resume"}
+    assert len(twice) == len(twice_asked.offered_twice()) == len(twice_asked.PLACES)
+    table = twice_asked.asking()
+    assert ("/t/lantern/task/11", "Reopen the task", "reopen") in table
+    assert ("/t/lantern", "Resume", "resume") in table
 
 
 @pytest.mark.parametrize("id", HOSTILE)

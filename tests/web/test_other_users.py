@@ -25,6 +25,7 @@ from atm.ui.http.peers import (
     PeerBuckets,
     peer_of,
 )
+from atm.ui.http.refusing import Bucket
 from atm.ui.web import gate
 from atm.ui.web.gate import LOGINS
 
@@ -72,7 +73,7 @@ def test_buckets_of_many_peers_are_bounded_and_an_empty_one_is_kept():
     buckets = PeerBuckets(1)
     assert buckets.take("ann", 0.0, 0.001) == 0
     for number in range(2 * MOST_PEERS):
-        buckets.buckets[f"user {number}"] = gate.Bucket(1, 0.0)
+        buckets.buckets[f"user {number}"] = Bucket(1, 0.0)
         if len(buckets.buckets) > MOST_PEERS:
             buckets._forget(0.0, 0.001)
     assert len(buckets.buckets) <= MOST_PEERS

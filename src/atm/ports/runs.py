@@ -24,6 +24,9 @@ class Runs(Protocol):
     def is_held(self, team: str) -> bool:
         """Does a loop look after it now?"""
 
+    def suspended_loop(self, team: str) -> int:
+        """The process of the loop, while a signal suspends it (Ctrl-Z); 0 if none does, or if that is not known."""
+
     def names(self, team: str) -> list[str]:
         """Oldest first."""
 

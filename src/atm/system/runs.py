@@ -8,12 +8,14 @@ import sys
 
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import is_safe_name
+from atm.domain.runs.standing import continue_command
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import RunActive
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.runs.event_line import decode_events, encode_event
 from atm.formats.runs.order_file import decode_order, encode_order
 from atm.system.files.disk import open_private
+from atm.system.files.processes import suspended_among
 from atm.system.files.refusals import explained
 from atm.system.files.trees import remove_tree
 from atm.system.files.whole_files import read_whole, write_over
@@ -46,6 +48,12 @@ class RunHold:
         try:
             self._lock.__enter__()
         except FileBusy:
+            if pid := suspended_holder(self._lock.locks, self._lock.target):
+                raise RunActive(
+                    f"a run of team {self._team!r} is suspended: its process {pid} was stopped by a signal (Ctrl-Z)",
+                    f"continue it: `{continue_command(pid)}`, or `fg` in its terminal; "
+                    f"or end it: `atm stop --team {shell_words(self._team)}`, and then continue it",
+                ) from None
             raise RunActive(
                 f"a run of team {self._team!r} is under way",
                 f"wait for it, see `atm runs list --team {shell_words(self._team)}`, or use another --team",
@@ -54,6 +62,12 @@ class RunHold:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+
+def suspended_holder(locks: Locks, target: str) -> int:
+    """The process that the file of a held lock names, if a signal has suspended it; else 0."""
+    pid = locks.noted_pid(locks.file_for(target))
+    return pid if pid in suspended_among([pid]) else 0
 
 
 def _sum(data: bytes) -> str:
@@ -92,6 +106,11 @@ class RunFiles:
             return True
         lock.release()
         return False
+
+    def suspended_loop(self, team: str) -> int:
+        """A suspended process keeps its lock, so the lock is tried only where the file names such a process."""
+        pid = suspended_holder(self._locks, f"{self._layout.runs(team)}/loop")
+        return pid if pid and self.is_held(team) else 0
 
     def names(self, team: str) -> list[str]:
         try:

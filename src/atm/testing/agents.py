@@ -16,7 +16,7 @@ from atm.services.crew.crewroom import CrewPolicy, Crewroom
 from atm.testing.crew import MemoryWorktrees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.plain import Record
@@ -133,6 +133,8 @@ class MemoryProcessTable:
         self.processes: dict[int, RunningProcess] = {}
         self.stubborn: set[int] = set()
         """They survive everything."""
+        self.stopped: set[int] = set()
+        """Suspended by a signal."""
         self._next = 100
 
     def make(self, parent: int = 1, mark: str = "", command: str = "") -> RunningProcess:
@@ -147,6 +149,9 @@ class MemoryProcessTable:
     def began(self, pid: int) -> str:
         found = self.processes.get(pid)
         return found.began if found is not None else ""
+
+    def suspended(self, pids: Collection[int]) -> set[int]:
+        return {pid for pid in pids if pid in self.stopped and pid in self.processes}
 
     def signal(self, process: RunningProcess, *, hard: bool) -> bool:  # noqa: ARG002
         found = self.processes.get(process.pid)

@@ -45,6 +45,8 @@ class MemoryRuns:
         self.copies: dict[tuple[str, str], str] = {}
         self.plans: dict[str, str] = {}
         self._held: set[str] = set()
+        self.suspended: dict[str, int] = {}
+        """Processes of loops that are suspended, by team."""
 
     @contextmanager
     def hold(self, team: str) -> Iterator[object]:
@@ -58,6 +60,9 @@ class MemoryRuns:
 
     def is_held(self, team: str) -> bool:
         return team in self._held
+
+    def suspended_loop(self, team: str) -> int:
+        return self.suspended.get(team, 0) if self.is_held(team) else 0
 
     def names(self, team: str) -> list[str]:
         known = {*self._orders, *self._lines, *self._reports, *self.copies}

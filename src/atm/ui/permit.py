@@ -16,6 +16,7 @@ from atm.domain.approvals.policy import DENY
 from atm.domain.crew.marks import HOST_ASKS
 from atm.domain.delivery.moments import CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.domain.errors import AtmError
+from atm.domain.team.agent_processes import owner_in
 from atm.domain.team.team import is_human
 from atm.formats.approvals.tool_calls import read_tool_call
 from atm.formats.delivery.hook_call import parse_call
@@ -119,7 +120,7 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
     if found is None or is_human(*found):
         found = _by_session(room, call)
     if found is not None:
-        introduce(room, *found)  # first of all: nothing that this program starts acts as a person from here on
+        _register(room, *found)  # first of all: nothing that this program starts acts as a person from here on
     approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
     asked = _tool_call(call.vendor, data, settings)
     if asked is None:
@@ -134,6 +135,13 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
     caller = _caller(settings, environment, call, *found)
     permission = permit(approvals, caller, asked, is_second=call.event == REQUEST)
     return _verdict(settings, call, permission)
+
+
+def _register(room: Teamroom, team: Team, me: str) -> None:
+    """The vendor's program above this hook is the member's process. Written once, and only looked up afterwards."""
+    mine, above = owner_in(team, me), room.processes.ancestors(os.getpid())[1:]
+    if not any(mine in room.processes.owners(pid) for pid in above):
+        introduce(room, team, me)
 
 
 def _boardroom(layout: Layout, settings: Settings, room: Teamroom) -> FullBoardroom:

@@ -60,6 +60,14 @@ def question_of(record: AgentRecord | None) -> str:
     return record.asks if began(record.pid) == record.began else ""
 
 
+def suspended_in(records: Sequence[AgentRecord]) -> dict[str, str]:
+    """Agents whose processes a signal has stopped, each with the command that continues it."""
+    from atm.services.snapshot.members import suspended_agents
+    from atm.system.crew.process_table import RealProcessTable
+
+    return suspended_agents(RealProcessTable(), records)
+
+
 def build_workplaces(layout: Layout) -> AgentPlaces:
     """Where agents work, for whoever completes their tasks."""
     from atm.system.crew.workplaces import AgentWorkplaces

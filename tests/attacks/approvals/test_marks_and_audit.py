@@ -266,7 +266,8 @@ USES = """
 import sys
 from pathlib import Path
 from tests.attacks.approvals.world import ApprovalWorld
-world = ApprovalWorld(Path(sys.argv[1]))
+from atm.system.machine import RealClock
+world = ApprovalWorld(Path(sys.argv[1]), clock=RealClock())  # rivals wait for each other's locks
 print("ready", flush=True)
 sys.stdin.readline()
 print("yes" if world.permit(sys.argv[2]).is_yes else "no")

@@ -11,6 +11,7 @@ from atm.domain.approvals.calls import AgentCall
 from atm.domain.approvals.policy import Policy, PolicyLayer
 from atm.domain.approvals.requests import Approval
 from atm.domain.team.team import Member
+from atm.ports.files.clock import Clock
 from atm.ports.files.disk import Disk
 from atm.services.approvals.approvalroom import Approvalroom
 from atm.services.approvals.asking import ask, judged
@@ -34,9 +35,11 @@ def make_team(home: Path) -> None:
 class ApprovalWorld:
     """What one process sees of it."""
 
-    def __init__(self, home: Path, disk: Disk | None = None, now: float | None = None) -> None:
+    def __init__(
+        self, home: Path, disk: Disk | None = None, now: float | None = None, clock: Clock | None = None
+    ) -> None:
         layout = find_layout({"ATM_HOME": str(home)})
-        clock = FakeClock(time.time() if now is None else now)
+        clock = clock or FakeClock(time.time() if now is None else now)
         disk, settings = disk or QuickDisk(), config.load(layout, {}, str(home), {})
         self.mail = build_room(layout, disk=disk, clock=clock)
         self.folder = Path(layout.approvals("crew"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -24,7 +26,8 @@ command = "git commit *"
 decision = "allow"
 command = "make *"
 """
-BOB, ANN = ({"ATM_IDENTITY": name, "ATM_TEAM": "crew"} for name in ("bob", "ann"))
+WITH_ATM = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+BOB, ANN = ({"ATM_IDENTITY": name, "ATM_TEAM": "crew", "PATH": WITH_ATM} for name in ("bob", "ann"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunEvent, RunMemory
-from atm.domain.runs.standing import resume_command, run_state, standing_of
+from atm.domain.runs.standing import continue_command, resume_command, run_state, standing_of
 
 
 def memory(*events: RunEvent) -> RunMemory:
@@ -50,6 +50,13 @@ def end(outcome: str, why: str = "") -> RunEvent:
 )
 def test_the_state_of_the_last_run(events, is_held, is_open, state):
     assert standing_of(memory(*events), is_held=is_held, is_open=is_open) == state
+
+
+def test_a_run_whose_loop_a_signal_has_stopped_is_suspended_whatever_it_waited_for():
+    for events in ((START,), (START, WAIT), (START, PAUSE, RESUME)):
+        assert standing_of(memory(*events), is_held=True, is_open=True, is_suspended=True) == "suspended"
+    assert run_state(memory(START), is_held=True, is_suspended=True) == "suspended"
+    assert continue_command(7) == "kill -CONT 7"
 
 
 def test_outcomes_stay_what_lists_show():

@@ -9,13 +9,16 @@ import pytest
 from tests.services.approvals.stage import ApprovalStage
 
 from atm.domain.crew.runtimes import BUILT_IN, PLAIN, TMUX
+from atm.domain.delivery.dialogs import UNRECOGNISED
 from atm.domain.team import liveness
-from atm.services.crew.looking import HOOKS_MAY_TAKE, READ_EVERY, WindowWatch
+from atm.domain.team.endpoints import Endpoint
+from atm.services.crew.looking import HOOKS_MAY_TAKE, READ_EVERY, STARTS_WITHIN, WindowWatch
 from atm.services.team.endpoints import endpoint_of, put_endpoint
 from atm.services.team.presence import beat, last_beat
 
 TRUST = "Trust this folder?\n\n› 1. Trust and continue\n  2. Quit\n\n  enter continue · esc quit\n"
 COMPOSER = "\n› Ask Codex to do anything\n\n  gpt-5 default\n"
+ODD = "Loading the workspace index ...\n"
 ASKED = "whether to trust this folder"
 
 
@@ -105,6 +108,37 @@ def test_the_question_of_the_window_ends_no_turn(window: Window) -> None:
     assert window.watch.state(last) == "idle"
 
 
+def test_a_window_that_shows_nothing_known_is_told_once_a_start_has_had_its_time(window: Window) -> None:
+    before = int(STARTS_WITHIN / READ_EVERY) + 1
+    window.shows(ODD, before)
+    assert (window.record.asks, window.state) == ("", "idle")
+    window.shows(ODD, 1)
+    assert (window.record.asks, window.state) == (UNRECOGNISED, "unknown")
+    last = last_beat(window.stage.mail.presence, window.stage.team, "bob", window.stage.clock.now())
+    assert window.watch.state(last) == "idle"  # the record of the agent: no turn has begun
+    window.shows(TRUST)
+    assert (window.record.asks, window.state) == (ASKED, "waiting")
+    window.shows(COMPOSER)
+    assert (window.record.asks, window.state) == ("", "idle")
+
+
+def test_an_agent_whose_hooks_have_spoken_may_show_what_it_likes(window: Window) -> None:
+    beat(
+        window.stage.mail.presence, window.stage.team, "bob", window.stage.clock.now(), "codex hook Stop", state="idle"
+    )
+    window.shows(ODD, 10)
+    assert (window.record.asks, window.state) == ("", "idle")
+
+
+def test_a_hook_that_speaks_at_last_ends_the_doubt(window: Window) -> None:
+    window.shows(ODD, 10)
+    assert window.record.asks == UNRECOGNISED
+    told = Endpoint(vendor="codex", session="s1", at=window.stage.clock.now() + 1, pane="%3", pane_pid=7)
+    put_endpoint(window.stage.mail, window.stage.team, "bob", told)
+    window.shows(ODD)
+    assert (window.record.asks, window.state) == ("", "idle")
+
+
 def test_a_window_that_cannot_be_read_changes_nothing(window: Window) -> None:
     window.shows(TRUST)
     window.shows(None, 5)
@@ -135,8 +169,6 @@ def test_a_composer_of_which_no_hook_spoke_is_the_way_to_the_agent(window: Windo
 
 
 def test_a_session_that_its_hook_told_of_is_left_as_it_is(window: Window) -> None:
-    from atm.domain.team.endpoints import Endpoint
-
     told = Endpoint(vendor="codex", session="s1", at=window.stage.clock.now() + 1, pane="%3", pane_pid=7)
     put_endpoint(window.stage.mail, window.stage.team, "bob", told)
     window.shows(COMPOSER, 10)
@@ -149,8 +181,6 @@ def test_a_dialog_is_never_the_way_to_an_agent(window: Window) -> None:
 
 
 def test_what_a_former_host_left_is_no_way_to_this_one(window: Window) -> None:
-    from atm.domain.team.endpoints import Endpoint
-
     former = Endpoint(vendor="codex", session="old", at=window.stage.clock.now() - 100, pane="%1", pane_pid=3)
     put_endpoint(window.stage.mail, window.stage.team, "bob", former)
     window.shows(COMPOSER, 10)

@@ -9,6 +9,7 @@ from tests.system.crew.fake_agents import FakeAgent, Host, Talk
 from tests.system.crew.fake_opencode import SESSION, FakeOpenCode, message
 
 from atm.domain.crew.runtimes import opencode_permission
+from atm.formats.approvals.tool_fields import OPENCODE_SERVER
 from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, QUESTION, READY, TROUBLE, USAGE, WITHDRAWN, WORKING, Brief
 from atm.system.crew.drivers import opencode
 from atm.system.crew.drivers.opencode import OpenCodeDriver
@@ -220,7 +221,8 @@ def test_a_question_of_a_helper_with_its_own_session_is_asked_too(working, serve
     server.tells("permission.asked", **asked, sessionID="ses_child")
     heard = made.host.next()
     assert (heard.kind, heard.text) == (QUESTION, "bash: touch a")
-    assert heard.facts == {"id": "per_1", "tool": "bash", "input": {"command": "touch a", "patterns": ["touch a"]}}
+    asked_for = {"command": "touch a", "patterns": ["touch a"]}
+    assert heard.facts == {"id": "per_1", "tool": "bash", "input": asked_for, "vendor": OPENCODE_SERVER}
 
 
 def test_a_yes_is_for_once_and_a_no_always_has_a_message(working, server):

@@ -157,7 +157,7 @@ def test_a_question_is_answered_with_the_input_that_it_had(claude):
     made.agent.says(asks("q-1", "Bash", command="touch a"))
     heard = made.host.next()
     assert (heard.kind, heard.text) == (QUESTION, "Bash: touch a")
-    assert heard.facts == {"id": "q-1", "tool": "Bash", "input": {"command": "touch a"}}
+    assert heard.facts == {"id": "q-1", "tool": "Bash", "input": {"command": "touch a"}, "vendor": "claude"}
     made.driver.answer("q-1", allow=True)
     assert made.agent.hears() == response("q-1", response={"behavior": "allow", "updatedInput": {"command": "touch a"}})
 

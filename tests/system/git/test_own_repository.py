@@ -31,7 +31,7 @@ def why(folder: Path, root: Path, anchor: Path | None = None) -> str:
 def test_the_worktrees_own_repository_is_used_as_it_is_from_all_its_folders(work):
     assert why(work, work) == ""
     assert why(work / "sub", work) == ""
-    assert why(work / "no" / "such", work) == ""
+    assert "not there yet" in why(work / "no" / "such", work)
 
 
 def test_a_linked_worktree_has_a_repository_of_its_own_kind(work):
@@ -72,5 +72,7 @@ def test_a_git_file_that_leads_nowhere_and_settings_that_cannot_be_read_are_not_
     assert "cannot be read" in why(work, work)
 
 
-def test_outside_of_repositories_git_reads_nothing(tmp_path):
+def test_without_any_repository_git_reads_nothing_in_the_worktree_and_is_not_judged_outside_of_it(tmp_path):
+    (tmp_path / "a").mkdir()
     assert why(tmp_path, tmp_path) == ""
+    assert "outside" in why(tmp_path, tmp_path / "a")

@@ -15,29 +15,20 @@ from typing import Any
 import pytest
 from tests.tui.lantern import ago
 from tests.web import lantern_page as made
+from tests.web import twice_asked
 from tests.web.browser.conftest import Guarded, at_the_teams_time, until
 from tests.web.made_server import MadeServer
+from tests.web.twice_asked import OPENED_BY, TEAM, asking
 
 from atm.ui.views.team.seen import AskedSeen, TeamSeen
 
-TEAM = "/t/lantern"
 PUSH = made.SEEN.approvals[0]
 OTHER = replace(PUSH, id="b52d", requester="tern", command="rm -rf build", asked_at=ago(700))
 """Asked for before the first, so that it stands above it."""
 TOO_SOON, STILL, ARMED, FREE = 100, 450, 4100, 9000
 """Milliseconds: a second tap of one movement; a button stands still; nobody has confirmed; news are shown."""
 
-ASKING = [
-    (TEAM, "Approve", "approve"),
-    (TEAM, "Deny", "deny"),
-    (f"{TEAM}/approvals", "Approve once", "approve"),
-    (f"{TEAM}/approvals", "Deny", "deny"),
-    (f"{TEAM}/approvals/plan%3A10", "Approve the plan", "approve the plan"),
-    (f"{TEAM}/task/10", "Approve the plan", "approve the plan"),
-    (f"{TEAM}/task/7", "Cancel the task", "cancel"),
-    (f"{TEAM}/agent/tern", "Kill it", "kill"),
-    (f"{TEAM}/merge", "Skip it", "skip"),
-]
+ASKING = asking()
 """Every button that runs at once what cannot be taken back."""
 BOXES = """[...document.querySelectorAll("button, a.btn")].filter((one) => one.checkVisibility()).map((one) => {
     const box = one.getBoundingClientRect();
@@ -98,6 +89,8 @@ class Phone:
 def phone(visit, server: MadeServer):
     def begin(path: str, button: str = "", **more: Any) -> Phone:
         found = Phone(visit(server, **{"width": 390, "height": 844, "has_touch": True, **more}), path)
+        if path in OPENED_BY:
+            found.button(OPENED_BY[path]).click()
         if button:
             found.button(button).wait_for()
         found.rest()
@@ -108,6 +101,7 @@ def phone(visit, server: MadeServer):
 
 @pytest.mark.parametrize(("path", "name", "deed"), ASKING)
 def test_two_taps_in_one_movement_do_nothing_and_move_nothing(phone, server, path, name, deed):
+    server.seen = twice_asked.SEEN
     one = phone(path, name)
     point = one.point_of(name)
     one.passes(STILL)
@@ -125,6 +119,7 @@ def test_two_taps_in_one_movement_do_nothing_and_move_nothing(phone, server, pat
 
 @pytest.mark.parametrize(("path", "name", "deed"), ASKING)
 def test_a_second_tap_at_the_same_point_confirms_that_deed_and_no_other(phone, server, path, name, deed):
+    server.seen = twice_asked.SEEN
     one = phone(path, name)
     point = one.point_of(name)
     one.passes(STILL)
@@ -140,6 +135,7 @@ def test_a_second_tap_at_the_same_point_confirms_that_deed_and_no_other(phone, s
 
 @pytest.mark.parametrize(("path", "name", "deed"), ASKING)
 def test_a_tap_that_nobody_confirms_is_forgotten(phone, server, path, name, deed):
+    server.seen = twice_asked.SEEN
     one = phone(path, name)
     point = one.point_of(name)
     one.passes(STILL)

@@ -134,6 +134,10 @@ def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) 
         found.acts.append(act)
     elif words:
         _take_words(found, words, place, depth)
+    if command.redirected and not words:
+        found.doubt(
+            "some shells start a program for a redirection without a command"
+        )  # zsh: cat, or what READNULLCMD is
     for operator, target in command.redirected:
         _redirect(found, operator, target, place, first)
 
@@ -246,7 +250,7 @@ _READ_BY_NAME_ONLY = ("rm", "rmdir")
 def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str], place: CallPlace) -> None:
     """Words that are no options, and count all the same."""
     known = known_options(act.words) if act.words else None
-    if not (known is not None and known.all_harmless):
+    if not (known is not None and known.all_harmless) or name in ("printf", "test", "["):
         rest = words[: words.index("--")] if "--" in words and known is not None and not known.passes_on else words
         if any(isinstance(word, GlobWord) and could_become_an_option(word) for word in rest[1:]):
             found.doubt("a pattern stands where the name of a file could become an option")
@@ -259,7 +263,9 @@ def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str],
         act.takes(operands[0], "date sets the clock")
     elif name in ("make", "gmake", "npm") and any("=" in word for word in operands):
         act.takes(next(word for word in operands if "=" in word), f"{name} is given a variable")
-    if known.effect == MAY_DO_ANYTHING and name != "atm":
+    if name == "atm":
+        return
+    if known.effect == MAY_DO_ANYTHING:
         paths = [path for word in operands if "/" in word and "://" not in word for path in place.every(word)]
         if any(not place.is_within(path) for path in paths):
             act.takes(operands[-1], f"{name} is given files outside of the worktree")

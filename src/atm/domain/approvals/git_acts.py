@@ -54,6 +54,8 @@ def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace)
     why = place.why_git_differs() if verb else ""
     if why:
         found.doubt(why)
+    if any("%G" in word for word in rest):
+        act.takes(next(word for word in rest if "%G" in word), "git asks gpg about signatures")
     operands = [word for word in rest if not word.startswith("-")]
     if operands and (verb in _CHANGING_WITH_OPERANDS or (verb == "stash" and operands[0] in ("drop", "clear"))):
         act.may_do_anything(f"git {verb} {operands[0]} changes what other worktrees share")

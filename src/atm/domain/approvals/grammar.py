@@ -37,7 +37,7 @@ def _is_duration(word: str) -> bool:
 
 PLACEHOLDERS: dict[str, Callable[[str, CallPlace], bool]] = {
     "PATH": _is_path,
-    "REV": lambda word, _: bool(word) and word[0] != "-" and _REVISION.issuperset(word),
+    "REV": lambda word, _: bool(word) and word[0] not in "-/.~" and _REVISION.issuperset(word) and "/../" not in word,
     "NUMBER": lambda word, _: word.isascii() and word.isdecimal(),
     "NAME": lambda word, _: bool(word) and word[0] != "-" and _NAME.issuperset(word),
     "TARGET": lambda word, _: bool(word) and word[0] != "-" and _NAME.issuperset(word),

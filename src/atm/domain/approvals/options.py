@@ -113,7 +113,7 @@ _DIFF = (
     "patience histogram minimal diff-algorithm= find-renames find-renames= find-copies no-renames check full-index "
     "abbrev abbrev= ignore-all-space ignore-space-change ignore-space-at-eol ignore-blank-lines function-context "
     "inter-hunk-context= submodule submodule= merge-base no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix "
-    "pickaxe-regex pickaxe-all compact-summary dirstat patch-with-stat no-index text ignore-cr-at-eol"
+    "pickaxe-regex pickaxe-all compact-summary dirstat patch-with-stat text ignore-cr-at-eol"
 )
 _LOG = (
     f"{_DIFF} oneline graph all branches tags remotes decorate decorate= no-decorate pretty= format= since= until= "
@@ -150,7 +150,7 @@ _GIT_READS: dict[str, KnownOptions] = {
         "extended-regexp fixed-strings perl-regexp basic-regexp only-matching heading break cached untracked "
         "and or not "
         "no-color color color= max-depth= show-function function-context after-context= before-context= context= "
-        "no-index full-name recursive no-recursive column quiet all-match",
+        "full-name recursive no-recursive column quiet all-match",
     ),
     "ls-files": KnownOptions(
         READS,
@@ -276,6 +276,39 @@ _NPM = KnownOptions(
     MAY_DO_ANYTHING, "s", long="silent if-present workspaces include-workspace-root foreground-scripts", passes_on=True
 )
 
+COORDINATING = (
+    *(
+        "send",
+        "read",
+        "request",
+        "ack",
+        "broadcast",
+        "inbox",
+        "receipts",
+        "tasks",
+        "approvals",
+        "sync",
+        "merge",
+        "status",
+    ),
+    *(
+        "members",
+        "watch",
+        "peek",
+        "logs",
+        "runs",
+        "down",
+        "session",
+        "salvage",
+        "snapshot",
+        "prime",
+        "deliver",
+        "version",
+    ),
+    "teams",
+)
+"""Commands of atm that mail, plan and tell: who may use them, and for what, they decide themselves."""
+
 KNOWN_OPTIONS: dict[str, KnownOptions] = {
     **dict.fromkeys(
         (
@@ -287,7 +320,7 @@ KNOWN_OPTIONS: dict[str, KnownOptions] = {
         ),
         _READER,
     ),
-    "atm": KnownOptions(MAY_DO_ANYTHING, all_harmless=True),
+    **{f"atm {verb}": KnownOptions(CHANGES_INSIDE, all_harmless=True) for verb in COORDINATING},
     "diff": KnownOptions(
         READS,
         "urqNwbBiycspaETdt#",
@@ -419,7 +452,7 @@ KNOWN_OPTIONS: dict[str, KnownOptions] = {
 }
 """By program, or by program and verb."""
 
-VERBED = frozenset(("git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "ruff"))
+VERBED = frozenset(("atm", "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "ruff"))
 """Programs whose second word is a verb: a pattern that names a verb names that one."""
 
 

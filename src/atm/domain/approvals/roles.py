@@ -45,4 +45,4 @@ def _only_looks(act: Act) -> bool:
 
 
 def _is_ours(act: Act) -> bool:
-    return act.words[:1] == ["atm"] and not act.writes and not act.is_sensitive
+    return act.words[:1] == ["atm"] and not act.writes  # what it costs is for the policy

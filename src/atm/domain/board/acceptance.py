@@ -113,6 +113,13 @@ def reason_and_output(error: str) -> tuple[str, str]:
     return reason.removesuffix(":"), output.strip("\n")
 
 
+def in_a_line(error: str, longest: int = 160) -> str:
+    """The last line that a failed command or check printed; the reason itself where it printed nothing."""
+    reason, output = reason_and_output(error)
+    lines = [line.strip() for line in output.split("\n") if line.strip()]
+    return (lines[-1] if lines else " ".join(reason.split()))[:longest]
+
+
 def in_brief(error: str, lines: int = 10, longest: int = 1500) -> str:
     """An error with the last lines of its output: errors stand at the end of an output, and reasons at its head."""
     reason, output = reason_and_output(error)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.mail.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
 from atm.domain.mail.surfacing import PANE, SERVER
+from atm.domain.untrusted_text import shell_word, shell_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ WAKE, WAIT = "wake", "wait"
 """Not channels: tell an idle agent that mail waits, and leave it to the agent's next sign of life."""
 
 
+NO_SESSION = "no session of this agent is known here; `atm read` and hooks show its mail"
 WAITS_FOR_A_PERSON = "its program asks a person; its mail is shown when that is answered"
 
 NATIVE_BACKENDS = ("in-process", "iterm2")
@@ -51,6 +53,7 @@ def choose_channel(
     is_idle: bool,
     panes_allowed: bool,
     is_waiting: bool = False,
+    team: str = "",
 ) -> ChannelChoice:
     """The best way to put mail that lies in an inbox before its owner."""
     if member.kind != "agent":
@@ -58,9 +61,9 @@ def choose_channel(
     if in_claudes_team or member.backend in NATIVE_BACKENDS:
         return ChannelChoice(WAIT, "Claude Code takes it from the inbox itself")
     if endpoint is None and is_waiting:
-        return ChannelChoice(WAIT, WAITS_FOR_A_PERSON)
+        return ChannelChoice(WAIT, f"{WAITS_FOR_A_PERSON}; {_to_window(member.name, team)}")
     if endpoint is None:
-        return ChannelChoice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
+        return ChannelChoice(WAIT, f"{NO_SESSION}; {_to_window(member.name, team)}")
     if endpoint.wakes_itself:
         return ChannelChoice(WAIT, "its own plugin looks after it, and wakes it when it is idle")
     if endpoint.url and endpoint.url_pid is not None:
@@ -74,6 +77,12 @@ def choose_channel(
     return (
         ChannelChoice(PANE, f"pane {endpoint.pane}") if panes_allowed else ChannelChoice(WAIT, "delivery.tmux is off")
     )
+
+
+def _to_window(member: str, team: str) -> str:
+    """The way to what is in front of the agent, if atm knows its window."""
+    named = f"--team {shell_word(team)} " if team else ""
+    return f"if atm started it in a window, open that: atm attach {named}{shell_words(member)}"
 
 
 def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> ChannelChoice:

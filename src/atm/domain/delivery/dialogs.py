@@ -13,6 +13,8 @@ from atm.domain.delivery.panes import asks, below_composer, squeezed
 PERMISSION = "to allow a step of its work"
 SIGN_IN = "to sign in"
 OTHER = "a question that its window shows"
+UNRECOGNISED = "something that atm does not know"
+"""Noted of a window that shows neither a composer nor a known question, while no session of its agent is known."""
 
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     # words on the screen, without regard to case and white space; who shows them; what they ask
@@ -54,6 +56,13 @@ SIGNED_OUT = (("not logged in", "claude"),)
 
 _SIGNED_OUT = tuple(squeezed(words).lower() for words, _ in SIGNED_OUT)
 _KNOWN = tuple((squeezed(words).lower(), question) for words, _, question in QUESTIONS)
+
+
+def asked_in_words(question: str) -> str:
+    """A clause about the agent, for a question that was noted of its window."""
+    if question == UNRECOGNISED:
+        return "no session of it is known yet, and atm does not recognise what its window shows"
+    return f"its program asks a person {question}"
 
 
 def question_on(screen: str) -> str:

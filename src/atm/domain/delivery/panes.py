@@ -220,6 +220,11 @@ def rests(screen: str) -> bool:
     return not _any_mark(rows[max(0, at - NEAR) :], _WORKING)
 
 
+def has_composer(screen: str) -> bool:
+    """Is a composer to be seen, whatever is in it or in front of it?"""
+    return _composer(_rows(screen)) is not None
+
+
 def asks(screen: str) -> bool:
     """Is a question in front, which only a key answers?"""
     rows = _rows(screen)

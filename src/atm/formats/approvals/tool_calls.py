@@ -10,7 +10,6 @@ rule allows it; its text is shown to whoever is asked.
 from __future__ import annotations
 
 from atm.domain.approvals.calls import EDIT, KNOWN_TOOLS, SHELL, WRITE, AgentCall
-from atm.domain.approvals.vendor_shell import wrapped_line
 from atm.formats.approvals.tool_fields import (
     ACP,
     CLAUDE,
@@ -93,7 +92,7 @@ def read_call(
         session=session,
         call_id=call_id,
         unclear=unclear,
-        vendor_shell=vendor == CODEX_SERVER and kind == SHELL and wrapped_line(command) is not None,
+        vendor_shell=vendor == CODEX_SERVER and kind == SHELL and _is_in_vendors_shell(command),
     )
 
 
@@ -174,6 +173,12 @@ def _why_unclear(
     if kind in (WRITE, EDIT) and not paths:
         return "it names no file that atm can see"
     return ""
+
+
+def _is_in_vendors_shell(command: str) -> bool:
+    from atm.domain.approvals.vendor_shell import wrapped_line  # here: hooks never need it
+
+    return wrapped_line(command) is not None
 
 
 def _is_stripped(command: str) -> bool:

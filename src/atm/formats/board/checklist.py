@@ -31,6 +31,8 @@ ATTRIBUTES = {
     **dict.fromkeys(("depends", "depends on", "depends_on", "blocked by", "after"), "depends_on"),
     **{name: name for name in ("priority", "files", "owner", "accept", "run", "id", "runtime", "plan", "timeout")},
 }
+KNOWN_KEYS = sorted({"depends" if name == "depends_on" else name for name in ATTRIBUTES.values()})
+_LIKE_A_KEY = re.compile(r"[A-Za-z][A-Za-z_-]*: *[^ ].*", re.DOTALL)
 CHECKBOX = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX])\](?:[ \t]+(.*)|)")
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
 _REFERENCE = re.compile(r"&#([0-9]{7});")
@@ -120,11 +122,11 @@ def _leave(trail: list[_Open], indent: int) -> None:
 
 
 def _draft_of(text: str, place: str) -> TaskDraft:
-    raw, attributes = split_attributes(text)
+    raw, attributes, unknown = split_attributes(text)
     subject = subject_in(unescaped(raw))
     if not subject:
         raise NotAPlan(f"{place}: the task has no subject")
-    draft = TaskDraft(subject)
+    draft = TaskDraft(subject, unknown_groups=unknown)
     for key, value in attributes:
         if key == "depends_on":
             draft.depends_on += map(unescaped, entries_in(value))
@@ -147,9 +149,13 @@ def _draft_of(text: str, place: str) -> TaskDraft:
     return draft
 
 
-def split_attributes(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """The subject, and the known `(key: value)` groups that end the line. Other groups stay in the subject."""
+def split_attributes(text: str) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """
+    The subject, the known `(key: value)` groups that end the line, and those of one unknown word: they stay in the
+    subject, as all other groups do.
+    """
     attributes: list[tuple[str, str]] = []
+    unknown: list[str] = []
     kept: list[str] = []
     end = rest = len(text.rstrip())
     while end and text[end - 1] == ")":
@@ -158,14 +164,17 @@ def split_attributes(text: str) -> tuple[str, list[tuple[str, str]]]:
             break
         key, _, value = text[start + 1 : end - 1].partition(":")
         name = ATTRIBUTES.get(" ".join(key.lower().split()))
-        if name and text[start - 1 : start] in ("", " ", "\t", ")"):  # not the call in `fix run(owner: int)`
+        is_apart = text[start - 1 : start] in ("", " ", "\t", ")")  # not the call in `fix run(owner: int)`
+        if name and is_apart:
             attributes.append((name, value.strip()))
         else:
+            if is_apart and _LIKE_A_KEY.fullmatch(text[start + 1 : end - 1]):
+                unknown.append(text[start + 1 : end - 1])
             kept.append(text[start:rest])
         end = rest = start
         while end and text[end - 1] in " \t":
             end -= 1
-    return "".join([text[:rest], *reversed(kept)]).strip(), attributes[::-1]
+    return "".join([text[:rest], *reversed(kept)]).strip(), attributes[::-1], unknown[::-1]
 
 
 def _start_of_group(text: str, end: int) -> int:

@@ -78,7 +78,7 @@ def _explicit(depends_on: list[str], parts: list[str]) -> list[str]:
 
 def _subject(subject: str) -> str:
     plain = escaped(subject_in(subject), "")
-    return plain if split_attributes(plain) == (plain, []) else escaped(plain, "()")
+    return plain if split_attributes(plain)[:2] == (plain, []) else escaped(plain, "()")
 
 
 def _group(key: str, value: str) -> str:

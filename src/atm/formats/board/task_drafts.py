@@ -48,11 +48,23 @@ class TaskDraft:
     timeout: float | None = None
     """Seconds that one attempt may take; None where the plan does not say."""
     needs_plan: bool = False
+    unknown_groups: list[str] = field(default_factory=list, compare=False)
+    """Groups such as `(retries: 3)` that end the line of a checklist and are no key of plans. They stay in it."""
 
     @property
     def place(self) -> str:
         """Where it stands in the plan: `line 7` of a checklist, `item 3.2` of a list."""
         return f"line {self.line}" if self.line else f"item {self.item}"
+
+
+def unknown_in_words(drafts: Sequence[TaskDraft], known: Sequence[str]) -> list[str]:
+    """A warning for each draft with groups that look like keys of a plan and are none."""
+    return [
+        f"{one.place}: {', '.join(f'({group})' for group in one.unknown_groups)} is no key of a plan and stays in the "
+        f"title; known are {', '.join(known)}"
+        for one in drafts
+        if one.unknown_groups
+    ]
 
 
 def add_draft(drafts: list[TaskDraft], draft: TaskDraft, parent: TaskDraft | None) -> None:

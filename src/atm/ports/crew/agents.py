@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -79,6 +79,9 @@ class ProcessTable(Protocol):
 
     def began(self, pid: int) -> str:
         """Empty if there is none of that number."""
+
+    def suspended(self, pids: Collection[int]) -> set[int]:
+        """Those of them that a signal has stopped until another one continues them; empty where that is not told."""
 
     def signal(self, process: RunningProcess, *, hard: bool) -> bool:
         """Ask it to end, or end it. Only this very process; False if it is gone."""

@@ -46,6 +46,9 @@ class Backups(Protocol):
     def read(self, team: str, given: str | None) -> Contents:
         """By name, by path, or the newest. Raises NoSuchBackup or DamagedBackup."""
 
+    def discard(self, team: str, path: str) -> None:
+        """Remove one backup, and the folder of the team's backups if it was the only one."""
+
     def covers(self, team: str, aside: str) -> bool:
         """Does the newest backup hold every file of a team that was set aside, to the letter?"""
 

@@ -166,8 +166,8 @@ def _note_denial(
     room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement, why: str
 ) -> None:
     """A rule denies at once and without a request: the audit has it all the same."""
-    from atm.domain.approvals.excerpts import excerpt
     from atm.domain.approvals.requests import POLICY, RuleNote
+    from atm.domain.excerpts import excerpt
 
     call, now = understood.call, room.clock.now()
     denied = Approval(

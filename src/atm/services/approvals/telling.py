@@ -5,9 +5,9 @@ one must still ask its hook.
 
 from __future__ import annotations
 
-from atm.domain.approvals.excerpts import excerpt
 from atm.domain.approvals.policy import LEAD
 from atm.domain.errors import AtmError
+from atm.domain.excerpts import excerpt
 from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.team import HUMAN

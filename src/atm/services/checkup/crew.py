@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import shell_word
 from atm.services.checkup.findings import FIX, NOTE, WARNING, Finding
 from atm.services.crew.crewroom import is_being_started, is_running
 from atm.services.crew.reaping import reconcile
+from atm.services.team.registry import find_team
 
 if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
+
+
+def _is_completed(crew: Crewroom, team: str) -> bool:
+    """Nothing is started in a completed team, stopped or not."""
+    try:
+        return find_team(crew.room, team).completed
+    except (AtmError, OSError):
+        return False
 
 
 def examine_agents(crew: Crewroom) -> Iterator[Finding | str]:
@@ -27,7 +37,7 @@ def examine_agents(crew: Crewroom) -> Iterator[Finding | str]:
                 what = f"{member}@{team} runs no more and was not cleared away: work of it may lie in a worktree"
                 mend = partial(reconcile, crew, team)
                 yield Finding("dead-agent", WARNING, what, FIX, mend=mend, subject=f"{team}/{member}")
-        if crew.records.latch(team) is not None:
+        if crew.records.latch(team) is not None and not _is_completed(crew, team):
             what = f"team {team} was stopped: nothing is started in it before a person does"
             yield Finding("stopped-team", NOTE, what, f"atm up --team {shell_word(team)}", subject=team)
     yield f"{running} run" if running else "none run"

@@ -127,9 +127,13 @@ def change(crew: Crewroom, team: str, member: str, generation: int, **facts: Any
 
 def is_running(crew: Crewroom, record: AgentRecord) -> bool:
     """Does its host live?"""
-    if not record.pid or (record.boot and crew.processes.boot and record.boot != crew.processes.boot):
+    return host_lives(crew.processes, record)
+
+
+def host_lives(processes: ProcessTable, record: AgentRecord) -> bool:
+    if not record.pid or (record.boot and processes.boot and record.boot != processes.boot):
         return False
-    return crew.processes.began(record.pid) == record.began != ""
+    return processes.began(record.pid) == record.began != ""
 
 
 def is_being_started(crew: Crewroom, record: AgentRecord) -> bool:

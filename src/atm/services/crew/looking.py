@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from atm.domain.crew.output import as_seen
 from atm.domain.crew.runtimes import PLAIN
-from atm.domain.delivery.dialogs import question_on
-from atm.domain.delivery.panes import rests
+from atm.domain.delivery.dialogs import UNRECOGNISED, question_on
+from atm.domain.delivery.panes import has_composer, rests
 from atm.domain.team import liveness
 from atm.domain.team.endpoints import Endpoint
 from atm.services.team.endpoints import endpoint_of, put_endpoint
-from atm.services.team.presence import last_beat
+from atm.services.team.presence import is_by_hook, last_beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ READ_EVERY = 2.0
 """Seconds between two reads of the screen: each is a run of tmux."""
 SEEN_TWICE = 2
 """A question that was seen once may be a picture half drawn, or one that a rule answers at once."""
+STARTS_WITHIN = 4.0
+"""Seconds that a window may show neither a composer nor a known question before that is told: programs load."""
 HOOKS_MAY_TAKE = 6.0
 """Seconds for which a composer is in sight before mail is brought to it from outside. A program whose hooks speak
 has said by then where it is, and they know more."""
@@ -59,12 +61,13 @@ class WindowWatch:
         self._read_at = float("-inf")
         self._question, self._times = "", 0
         self._composer_since: float | None = None
+        self._unknown_since: float | None = None
         self._state_before = ""
         """What the agent did before its program asked."""
 
     def state(self, last: Beat | None) -> str:
         """Of the agent, by its last heartbeat; a question that this host has told of changes nothing about that."""
-        if last is not None and self._host.record.asks and last.state == liveness.WAITING:
+        if last is not None and self._host.record.asks and last.state in (liveness.WAITING, liveness.UNKNOWN):
             return self._state_before
         return last.state if last is not None else ""
 
@@ -76,8 +79,26 @@ class WindowWatch:
         screen = host.crew.backends[host.record.backend].screen(host.record)
         if screen is None:
             return  # tmux does not answer now
-        self._take_question(question_on(screen))
+        self._take_question(question_on(screen) or self._unrecognised(screen, now))
         self._take_composer(now if rests(screen) else None)
+
+    def _unrecognised(self, screen: str, now: float) -> str:
+        """
+        A program that neither takes text nor asks a known question may wait for a person, too. That is not told while
+        it starts, and never of an agent whose hooks have spoken: they know more.
+        """
+        if has_composer(screen) or self._has_spoken():
+            self._unknown_since = None
+            return ""
+        self._unknown_since = now if self._unknown_since is None else self._unknown_since
+        return UNRECOGNISED if now - self._unknown_since >= STARTS_WITHIN else ""
+
+    def _has_spoken(self) -> bool:
+        host = self._host
+        known, last = endpoint_of(host.crew.room, host.team, host.record.member), self._last_beat()
+        if known is not None and (known.pane_pid == host.record.pid or known.at >= self._began_at):
+            return True
+        return last is not None and is_by_hook(last.source) and last.at >= self._began_at
 
     def _take_question(self, question: str) -> None:
         self._times = self._times + 1 if question == self._question else 1
@@ -86,13 +107,14 @@ class WindowWatch:
             return
         last = self._last_beat()
         state = last.state if last is not None else ""
-        if question and state != liveness.WAITING:
+        shown = liveness.UNKNOWN if question == UNRECOGNISED else liveness.WAITING
+        if question and state not in (liveness.WAITING, liveness.UNKNOWN):
             self._state_before = state
         if question != self._host.record.asks:
             self._host.note(asks=question)
-        if question and state != liveness.WAITING:
-            self._host.beat(liveness.WAITING, at_once=True)
-        elif not question and state == liveness.WAITING:
+        if question and state != shown:
+            self._host.beat(shown, at_once=True)
+        elif not question and state in (liveness.WAITING, liveness.UNKNOWN):
             self._host.beat(self._state_before or liveness.IDLE, at_once=True)
 
     def _take_composer(self, now: float | None) -> None:

@@ -139,6 +139,7 @@ def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tupl
         is_idle=last is not None and last.state in (IDLE, ENDED),
         panes_allowed=channels.panes_allowed,
         is_waiting=last is not None and last.state == ASKING,
+        team=team.name,
     )
     return endpoint, choice
 

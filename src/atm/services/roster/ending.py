@@ -19,7 +19,7 @@ from atm.formats.files.times import for_name
 from atm.ports.roster.team_files import Deletion
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.spooling import drain_on_the_way
-from atm.services.roster.backups import back_up
+from atm.services.roster.backups import back_up, inboxes_in
 from atm.services.roster.deletions import finish_deletion, finish_deletions
 from atm.services.roster.recovery import recover
 from atm.services.team import presence
@@ -28,6 +28,8 @@ from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from atm.domain.team.team import Team
     from atm.services.roster.teamroom import Teamroom
 
@@ -92,7 +94,20 @@ def take_back_team(room: Teamroom, team: str) -> bool:
         return False
     if any(name != found.lead and _is_online(room, found, name) for name in found.names):
         return False  # the lead's heartbeat is of the command itself
-    return delete_team(room, found.name, force=True).done
+    before = {kept.path for kept in room.backups.kept(found.name)}
+    done = delete_team(room, found.name, force=True).done
+    _discard_empty(room, found.name, before)
+    return done
+
+
+def _discard_empty(room: Teamroom, team: str, before: Set[str]) -> None:
+    """A backup of a team that nobody used is no use to anybody. One that has mail stays: it may have come just now."""
+    for kept in room.backups.kept(team):
+        if kept.path in before or kept.is_final:
+            continue
+        inboxes = inboxes_in(room.backups.read(team, kept.path))
+        if all(data.strip() in (b"", b"[]") for data in inboxes.values()):
+            room.backups.discard(team, kept.path)
 
 
 def _gone(room: Teamroom, team: str) -> Ended:

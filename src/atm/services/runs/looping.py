@@ -157,12 +157,20 @@ class RunLoop:
         if now - self._beaten < BEAT_EVERY or self.order.leader is not None:
             return
         self._beaten = now
+        self._beat_as(liveness.WORKING)
+
+    def _beat_as(self, state: str) -> None:
         room, crew = self.desk.crew.room, self.desk.crew
         try:
             team = find_team(room, self.order.team)
-            beat(room.presence, team, team.lead, crew.clock.now(), SOURCE, pid=crew.pid, state=liveness.WORKING)
+            beat(room.presence, team, team.lead, crew.clock.now(), SOURCE, pid=crew.pid, state=state)
         except (AtmError, OSError):
             return  # the next one says it
+
+    def _rest(self) -> None:
+        """The loop, which stood for the lead, ends: the lead does not work any more."""
+        if self.order.leader is None:
+            self._beat_as(liveness.IDLE)
 
     # The end.
 
@@ -176,6 +184,7 @@ class RunLoop:
         if outcome != STOPPED:
             outcome = outcome_of(self.order, self.memory, self.view)
         self._stand_still()
+        self._rest()
         self._tick_plans()
         self.report = write_report(self.desk, self.order, self.memory, self.view, outcome, why, waited)
         end = RunEvent(kinds.ENDED, self.order.run, self.desk.clock.now(), outcome=outcome, why=why or None)
@@ -189,6 +198,7 @@ class RunLoop:
         self.view = self._looking.look()
         happened += self._note(observe(self.order, self.memory, self.view))
         self._stand_still()
+        self._rest()
         self._tick_plans()
         self.report = write_report(self.desk, self.order, self.memory, self.view, STOPPED, why, waited)
         return [*happened, *self._note([RunEvent(kinds.PAUSED, self.order.run, self.desk.clock.now(), why=why)])]

@@ -7,7 +7,7 @@ from atm.domain.plain import counted
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.memory import RunMemory
 from atm.domain.runs.report import spent_fields, total_spent
-from atm.domain.runs.standing import DIED, RUNNING, run_state
+from atm.domain.runs.standing import DIED, RUNNING, SUSPENDED, run_state
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import shell_words
 from atm.domain.work_errors import NoSuchRun
@@ -145,7 +145,8 @@ def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Pla
     memory, order = memory_of(runs, team, run), runs.order(team, run)
     states = [task.state for task in memory.tasks.values()]
     is_last = runs.names(team)[-1:] == [run]
-    state = run_state(memory, is_held=is_held and is_last)
+    is_held = is_held and is_last
+    state = run_state(memory, is_held=is_held, is_suspended=is_held and runs.suspended_loop(team) > 0)
     return {
         "run": run,
         "team": team,
@@ -156,7 +157,7 @@ def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Pla
         "done": states.count("completed"),
         "tasks": len(states),
         "agents": [seat.name for seat in order.everybody] if order is not None else [],
-        **spent_fields(total_spent(memory), is_final=state not in (RUNNING, DIED)),
+        **spent_fields(total_spent(memory), is_final=state not in (RUNNING, DIED, SUSPENDED)),
     }
 
 

@@ -2,12 +2,13 @@
 An emergency stop of teams that may have a run under way.
 
 The loop of a run is no agent: it is asked by the latch of its team, which it reads at every tick, ends its agents,
-saves their work and writes its report. It gets no signal, so no file can name a process in its place.
+saves their work and writes its report. It gets no signal, so no file can name a process in its place. A loop that is
+suspended reads the latch as soon as a person continues it, so nobody waits for it here.
 """
 
 from __future__ import annotations
 
-from atm.domain.runs.standing import RUNNING, run_state
+from atm.domain.runs.standing import RUNNING, SUSPENDED, run_state
 from atm.services.crew.ending import stop
 from atm.services.runs.starting import memory_of
 
@@ -27,18 +28,20 @@ PATIENT = 60.0
 class RunStopped:
     """A run that was under way when its team was stopped."""
 
-    __slots__ = ("has_report", "run", "state", "team")
+    __slots__ = ("has_report", "pid", "run", "state", "team")
 
-    def __init__(self, team: str, run: str, state: str, *, has_report: bool) -> None:
+    def __init__(self, team: str, run: str, state: str, *, has_report: bool, pid: int = 0) -> None:
         self.team = team
         self.run = run
         self.state = state
-        """`running` if it did not end in time."""
+        """`running` if it did not end in time; `suspended` if it can end only after a person continues it."""
         self.has_report = has_report
+        self.pid = pid
+        """Its process, if it is suspended; else 0."""
 
     @property
     def is_over(self) -> bool:
-        return self.state != RUNNING
+        return self.state not in (RUNNING, SUSPENDED)
 
 
 def stop_with_runs(
@@ -50,15 +53,21 @@ def stop_with_runs(
 
     def await_runs() -> None:
         end = crew.clock.monotonic() + seconds
-        while any(runs.is_held(team) for team in held) and crew.clock.monotonic() < end:
+        while any(_is_ending(runs, team) for team in held) and crew.clock.monotonic() < end:
             crew.clock.sleep(NAP)
 
     done = stop(crew, teams, by, await_runs, also_latched=held)
     return done, [_how_it_ended(runs, team, run) for team, run in names.items()]
 
 
+def _is_ending(runs: Runs, team: str) -> bool:
+    return runs.is_held(team) and not runs.suspended_loop(team)
+
+
 def _how_it_ended(runs: Runs, team: str, run: str) -> RunStopped:
     is_held = runs.is_held(team)
+    if is_held and (pid := runs.suspended_loop(team)):
+        return RunStopped(team, run, SUSPENDED, has_report=False, pid=pid)
     if not run:  # it was only being prepared, or its folder cannot be read
         return RunStopped(team, run, RUNNING if is_held else "", has_report=False)
     state = run_state(memory_of(runs, team, run), is_held=is_held)

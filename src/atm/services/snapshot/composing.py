@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from atm.domain.board.acceptance import in_a_line
 from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import FAILED
 from atm.domain.crew.costs import amount_in, total_cost
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
@@ -20,7 +22,7 @@ from atm.services.approvals.withdrawing import why_moot
 from atm.services.mail.escalation import WaitingMail
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
-from atm.services.snapshot.members import facts_of_all, progress_fields
+from atm.services.snapshot.members import agent_fields, facts_of_all, progress_fields, suspended_agents
 from atm.services.snapshot.merges import merge_fields
 from atm.services.snapshot.questions import asked_in
 from atm.services.snapshot.runs import KeptRun, RunsNow
@@ -69,6 +71,8 @@ class _KeptTeam:
     asked: list[Approval] = field(default_factory=list)
     asked_version: object = None
     questions: Kept = field(default_factory=dict)
+    reasons: dict[str, tuple[object, str]] = field(default_factory=dict)
+    """Of failed tasks, with the last event of each."""
     run: KeptRun = field(default_factory=KeptRun)
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
@@ -113,7 +117,7 @@ class Snapshots:
         queue = _tried(lambda: self._merges.read(team.name), troubles, "merges")
         board = board.with_merges(queue) if board is not None else None
         stands = standing(desk.room, team.name)
-        mail, tasks = self._mail(team, kept), _tasks(board, kept)
+        mail, tasks = self._mail(team, kept), _tasks(board, kept, lambda card: self._why_failed(team.name, card, kept))
         members = self._members(team, kept, mail, board, troubles)
         waiting = _tried(lambda: self._waiting.of(desk.room, team.name), troubles, "receipts") or []
         return {
@@ -185,6 +189,9 @@ class Snapshots:
     ) -> list[Plain]:
         synced = _tried(lambda: views(self._syncroom, team, team.names, board), troubles, "work-sync") or []
         sync = {one.member: one for one in synced}
+        crew = self._desk.crew
+        read = {name: record for name in team.names if (record := crew.records.read(team.name, name)) is not None}
+        suspended = suspended_agents(crew.processes, [*read.values()])
         rows: list[Plain] = []
         for facts in facts_of_all(self._desk.room, team):
             name = facts.member.name
@@ -195,15 +202,22 @@ class Snapshots:
                 "mail": mail_fields(mail.get(name)),
                 "tasks": kept.held.get(name.casefold(), []),
                 "sync": known.brief() if known is not None else None,
-                **self._agent(team.name, name),
+                **progress_fields(record := read.get(name)),
+                "agent": agent_fields(record, suspended) if record is not None else None,
             }
             rows.append(row)
         return rows
 
-    def _agent(self, team: str, name: str) -> dict[str, Plain]:
-        """What atm knows of an agent because it started it."""
-        record = self._desk.crew.records.read(team, name)
-        return {**progress_fields(record), "agent": {**record.facts()} if record is not None else None}
+    def _why_failed(self, team: str, card: Card, kept: _KeptTeam) -> str:
+        """The last line of the reason. A task is read again only when something happened to it."""
+        known = kept.reasons.get(card.id)
+        if known is None or known[0] != card.last_event:
+            try:
+                text = in_a_line(self._desk.boardroom.tasks.read(team, card.id).text("error"))
+            except (AtmError, OSError):
+                return ""  # it changes just now: the next snapshot has it
+            known = kept.reasons[card.id] = (card.last_event, text)
+        return known[1]
 
     def _mail(self, team: Team, kept: _KeptTeam) -> dict[str, InboxFacts | InboxProblem]:
         inboxes = self._desk.room.inboxes
@@ -252,7 +266,7 @@ def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
     return {"unread": None, "total": None, "latest": None, "problem": said}
 
 
-def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
+def _tasks(board: Board | None, kept: _KeptTeam, why_failed: Callable[[Card], str]) -> dict[str, Plain]:
     """Said anew only if one of them is another: what one says depends on the others."""
     if board is None:
         kept.cards, kept.held = None, {}
@@ -263,6 +277,10 @@ def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
     if cards != kept.cards:
         kept.cards = cards
         shown = [task_fields(card, board) for card in found if not card.is_hidden]
+        failed = {card.id: card for card in found if board.state(card) == FAILED}
+        for row in shown:
+            if (card := failed.get(str(row["id"]))) is not None and (reason := why_failed(card)):
+                row["failed_because"] = reason
         kept.tasks = {
             "tasks": [*shown],
             "task_counts": task_counts(board),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.domain.runs.standing import SUSPENDED, continue_command
 from atm.formats.files.times import to_iso
+from atm.services.crew.crewroom import host_lives
 from atm.services.team.activity import activity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.plain import Plain
     from atm.domain.team.team import Member, Team
+    from atm.ports.crew.agents import ProcessTable
     from atm.services.team.activity import Activity
     from atm.services.team.registry import Registry
 
@@ -50,6 +55,26 @@ def progress_fields(record: AgentRecord | None) -> dict[str, Plain]:
         "output_at": to_iso(record.output_at) if record.output_at else None,
         "task_limit": record.task_limit,
     }
+
+
+def suspended_agents(table: ProcessTable, records: Sequence[AgentRecord]) -> dict[str, str]:
+    """Agents whose host or program a signal has stopped (Ctrl-Z), each with the command that continues it."""
+    processes = {one.member: [pid for pid in (one.pid, one.program_pid) if pid] for one in records if not one.is_over}
+    stopped = table.suspended([pid for pids in processes.values() for pid in pids])
+    if not stopped:
+        return {}
+    living = {one.member for one in records if host_lives(table, one)}
+    return {
+        name: continue_command(*found)
+        for name, pids in processes.items()
+        if name in living and (found := [pid for pid in pids if pid in stopped])
+    }
+
+
+def agent_fields(record: AgentRecord, suspended: Mapping[str, str]) -> dict[str, Plain]:
+    """What atm knows of an agent because it started it. `suspended`: of `suspended_agents`."""
+    command = suspended.get(record.member, "")
+    return {**record.facts(), **({"state": SUSPENDED} if command else {}), "continue_command": command or None}
 
 
 def member_facts(room: Registry, team: Team, member: Member) -> MemberNow:

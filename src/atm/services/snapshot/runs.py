@@ -12,7 +12,16 @@ from atm.domain.board.acceptance import is_command
 from atm.domain.board.tasks import COMPLETED
 from atm.domain.runs.actions import SUCCESS
 from atm.domain.runs.memory import RunMemory
-from atm.domain.runs.standing import DIED, HELD, RESUMABLE, RUNNING, resume_command, standing_of
+from atm.domain.runs.standing import (
+    DIED,
+    HELD,
+    RESUMABLE,
+    RUNNING,
+    SUSPENDED,
+    continue_command,
+    resume_command,
+    standing_of,
+)
 from atm.domain.runs.view import CLOSED_STATES
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import to_iso
@@ -62,9 +71,10 @@ class RunsNow:
         if not self._read(team.name, kept):
             return []
         memory, is_held = kept.memory, self._runs.is_held(team.name)
+        pid = self._runs.suspended_loop(team.name) if is_held else 0
         is_open = memory.outcome not in ("", SUCCESS) and bool(self._open(team.name, board, memory))
-        state = standing_of(memory, is_held=is_held, is_open=is_open)
-        return [self._row(team, board, kept, state)] if state else []
+        state = standing_of(memory, is_held=is_held, is_open=is_open, is_suspended=pid > 0)
+        return [self._row(team, board, kept, state, pid)] if state else []
 
     def _read(self, team: str, kept: KeptRun) -> bool:
         names = self._runs.names(team)
@@ -87,14 +97,15 @@ class RunsNow:
         queue = self._merges.read(team)
         return [one.task for one in queue.items if one.needs_human] if queue is not None else []
 
-    def _row(self, team: Team, board: Board | None, kept: KeptRun, state: str) -> dict[str, Plain]:
+    def _row(self, team: Team, board: Board | None, kept: KeptRun, state: str, pid: int) -> dict[str, Plain]:
+        """`pid`: the process of the loop, if it is suspended."""
         memory = kept.memory
         if kept.order is None or state != RUNNING:  # it may have become unreadable, and then cannot be resumed
             kept.order = self._runs.order(team.name, kept.run)
         cards = _cards(board, memory)
         states = [one.state for one in memory.tasks.values()]
         done = sum(card.status == COMPLETED for card in cards) if cards else states.count(COMPLETED)
-        command, is_resumable = self._command(team.name, board, kept, state)
+        command, is_resumable = self._command(team.name, board, kept, state, pid)
         return {
             "run": kept.run,
             "state": state,
@@ -105,11 +116,11 @@ class RunsNow:
             "why": memory.ended_because[:LONGEST_REASON] or None,
             "done": done,
             "tasks": len(states),
-            "alive": [*self._living(team.name, kept.run)] if state == DIED else [],
+            "alive": [*self._living(team.name, kept.run)] if state in (DIED, SUSPENDED) else [],
         }
 
     def _since(self, team: Team, memory: RunMemory, state: str) -> float:
-        if state == DIED:
+        if state in (DIED, SUSPENDED):
             return last_seen(self._crew.room, team.name, team.lead, memory)
         if state == HELD and memory.waits_since:
             return memory.waits_since
@@ -119,10 +130,12 @@ class RunsNow:
         """Agents of a died run whose hosts work on."""
         return [one.member for one in agents_of(self._crew, team) if one.run == run and is_running(self._crew, one)]
 
-    def _command(self, team: str, board: Board | None, kept: KeptRun, state: str) -> tuple[str, bool]:
+    def _command(self, team: str, board: Board | None, kept: KeptRun, state: str, pid: int) -> tuple[str, bool]:
         """What a person types next, and whether that is to resume the run."""
         if state == RUNNING:
             return "", False
+        if state == SUSPENDED:
+            return continue_command(pid), False
         if state == HELD:
             first = next(iter(self._for_people(team, board, kept.memory)), "")
             if first or kept.memory.waits_since:

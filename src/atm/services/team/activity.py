@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.team.liveness import ENDED, WORKING
 from atm.services.team import presence
 
 TYPE_CHECKING = False
@@ -43,7 +44,9 @@ def activity(room: Registry, team: Team, member: Member) -> Activity:
     known = presence.liveness(room.presence, team, member.name, now)
     beat = presence.last_beat(room.presence, team, member.name, now)
     if beat is not None and beat.state:
-        return Activity(beat.state, f"heartbeat ({beat.source})", max(0.0, now - beat.at), known)
+        # It was at work when its process was killed, and nobody could say so any more: it does nothing now.
+        state = ENDED if known.is_process_gone and beat.state == WORKING else beat.state
+        return Activity(state, f"heartbeat ({beat.source})", max(0.0, now - beat.at), known)
     if member.is_active is None:
         return Activity(member.state, "no source", None, known)
     age = None if team.written_at is None else max(0.0, now - team.written_at)

@@ -6,7 +6,11 @@ import os
 import signal
 
 from atm.domain.crew.marks import VARIABLE, RunningProcess
-from atm.system.files.processes import began, boot_id
+from atm.system.files.processes import began, boot_id, suspended_among
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _MARK = f"{VARIABLE}=".encode()
 _PS_SECONDS = 5.0
@@ -26,6 +30,9 @@ class RealProcessTable:
 
     def began(self, pid: int) -> str:
         return began(pid)
+
+    def suspended(self, pids: Collection[int]) -> set[int]:
+        return suspended_among(pids)
 
     def signal(self, process: RunningProcess, *, hard: bool) -> bool:
         """By a handle that means one process, where the system has such; a number may be used again at any moment."""

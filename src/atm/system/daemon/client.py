@@ -148,6 +148,7 @@ def start(layout: Layout, environment: Mapping[str, str], *, wait: bool, seconds
         return _wait_until_heard(layout, running, min(seconds, HEALED_SECONDS)) if wait else ""
     try:
         make_private(layout.daemon, layout.private_roots)
+        _note_asked(layout, 0)  # the number of a daemon that was stopped before may be given to the new one
         process = _spawn(layout, environment)
     except OSError as error:
         return f"{error.filename or 'python'}: {error.strerror}"
@@ -222,9 +223,32 @@ def _wait_until_ready(layout: Layout, pid: int, seconds: float) -> str:
             return ""
         # Of several that start at once one takes the seat and the others end: then that one holds it, unannounced yet.
         if _has_ended(pid) and is_free(layout):
-            return _last_words(layout) or "it ended without a word"
+            if _was_asked_to_end(layout, pid):
+                return "it was stopped while it started, by `atm daemon stop`; start it again: atm daemon start"
+            return _last_words(layout) or "it ended without a word; a signal may have ended it"
         time.sleep(LOOK_EVERY)
     return f"it did not answer within {seconds:.0f} s; see `atm logs`"
+
+
+def _asked(layout: Layout) -> str:
+    """Names the process that was asked to end last, for a caller that waits until it answers."""
+    return f"{layout.daemon}/asked-to-end"
+
+
+def _note_asked(layout: Layout, pid: int) -> None:
+    try:
+        with open(_asked(layout), "wb", opener=open_private) as file:
+            file.write(b"%d" % pid)
+    except OSError:
+        return  # a full disk keeps no daemon alive; its starter only knows less
+
+
+def _was_asked_to_end(layout: Layout, pid: int) -> bool:
+    try:
+        with open(_asked(layout), "rb") as file:
+            return file.read(20) == b"%d" % pid
+    except OSError:
+        return False
 
 
 def _has_ended(pid: int) -> bool:
@@ -256,6 +280,7 @@ def stop(layout: Layout, seconds: float) -> str:
     running = _find_started(layout)
     if running is None:
         return "not running"
+    _note_asked(layout, running.pid)
     try:
         if not _signal(layout, running, signal.SIGTERM) or _is_gone(running, seconds):
             return "stopped"

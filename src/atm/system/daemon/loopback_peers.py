@@ -12,7 +12,7 @@ import sys
 
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _ESTABLISHED = b"01"
-_TRIES = 3
+_TRIES = 2
 """The table is not read at one moment: a row can be missed while others come and go."""
 
 Address = tuple[str, int]
@@ -37,14 +37,15 @@ def user_in(table: bytes, peer: Address, here: Address) -> int | None:
     By the row of the peer's own socket. A socket that its process has closed belongs to user 0 in the table, so that
     number counts only while the connection is open.
     """
-    try:
-        wanted = {(_spelled(peer, wide=wide), _spelled(here, wide=wide)) for wide in (False, True)}
-    except OSError:
-        return None
-    for line in table.splitlines():
-        row = line.split()
-        if len(row) > 7 and (row[1], row[2]) in wanted and row[7].isdigit() and (row[3] == _ESTABLISHED or int(row[7])):
-            return int(row[7])
+    for wide in (False, True):
+        try:
+            row = b" %b %b " % (_spelled(peer, wide=wide), _spelled(here, wide=wide))
+        except OSError:
+            return None
+        at = table.find(row)  # not line by line: the table has a row for each socket of the machine
+        words = table[at + len(row) :].partition(b"\n")[0].split() if at >= 0 else []
+        if len(words) > 4 and words[4].isdigit() and (words[0] == _ESTABLISHED or int(words[4])):
+            return int(words[4])
     return None
 
 

@@ -88,14 +88,19 @@ class Locks:
 
     def owner_of(self, path: str) -> str:
         """Of a lock file: `alive`, `dead`, or `unknown`, as an empty or torn one may have been made a moment ago."""
+        pid = self.noted_pid(path)
+        if not pid:
+            return "unknown"
+        return "alive" if self.is_alive(pid) else "dead"
+
+    def noted_pid(self, path: str) -> int:
+        """The process of this machine that a lock file names as its holder; 0 if it names none."""
         try:
             body = _body(_read_small(self.disk, path))
         except OSError:
-            return "unknown"
+            return 0
         pid = body.get("pid")
-        if not isinstance(pid, int) or body.get("host", self.host) != self.host:
-            return "unknown"
-        return "alive" if self.is_alive(pid) else "dead"
+        return pid if isinstance(pid, int) and body.get("host", self.host) == self.host else 0
 
     def nap(self, length: float, longest: float) -> float:
         """Sleep a jittered moment; return how long the next one should be."""

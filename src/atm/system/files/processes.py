@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _boot: list[str] = []
 """Read once: it cannot change while this process lives."""
@@ -54,6 +58,29 @@ def _is_alive_on_windows(pid: int) -> bool:
     kernel.GetExitCodeProcess(handle, ctypes.byref(code))
     kernel.CloseHandle(handle)
     return code.value == _STILL_ACTIVE
+
+
+def suspended_among(pids: Collection[int]) -> set[int]:
+    """
+    Which of these processes a signal has stopped, as Ctrl-Z does, until another one continues them. Empty where the
+    system does not tell.
+    """
+    if os.path.isdir("/proc/self"):
+        return {pid for pid in pids if pid > 0 and _is_stopped_in_proc(pid)}
+    asked = [str(pid) for pid in pids if pid > 0]
+    if os.name == "nt" or not asked:
+        return set()
+    pairs = [line.split() for line in _told_by_ps("pid=,state=", "-p", ",".join(asked)).splitlines()]
+    return {int(pair[0]) for pair in pairs if len(pair) == 2 and pair[0].isdecimal() and pair[1].startswith("T")}
+
+
+def _is_stopped_in_proc(pid: int) -> bool:
+    """`T`: stopped by a signal. A process that a debugger holds is `t`."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except (OSError, IndexError):
+        return False
 
 
 def boot_id() -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.approvals.git_settings import setting_with_a_program
+from atm.system.git.program_settings import setting_with_a_program
 
 LONGEST_SETTINGS = 1 << 20
 """Bytes of a repository's settings that are read: larger ones are not understood."""
@@ -23,12 +23,15 @@ def why_git_differs(folder: str, root: str, anchor: str = "", home: str = "") ->
     `anchor`: a folder of the worktree in which the agent was started, where that is known: the root that the folder of
     a call suggests may be a repository that the agent has made.
     """
+    if not os.path.isdir(folder):
+        return f"{folder} is not there yet, and could become a repository"
     top, bare = _top(folder)
     if bare:
         return f"{bare} looks like a repository of its own"
     own, _ = _top(anchor or root)
     if not top:
-        return ""  # git finds nothing to read, and says so
+        within = f"{os.path.realpath(folder)}/".startswith(f"{os.path.realpath(anchor or root).rstrip('/')}/")
+        return "" if within else f"{folder} is outside of the worktree"
     if top != own:
         return f"{top} is a repository of its own"
     outer, _ = _top(os.path.dirname(top)) if not anchor and top != "/" else ("", "")

@@ -167,6 +167,17 @@ class BackupFolders:
         for name in self._partial(folder):
             remove_tree(self._disk, f"{folder}/{name}")
 
+    def discard(self, team: str, path: str) -> None:
+        folder = self._layout.backups(team)
+        with explained(folder), self._locks.private(folder, PATIENT):
+            for kept in self._listed(folder):
+                if kept.path == path:
+                    self._disk.rename(path, f"{folder}/{PARTIAL}{kept.name}")  # half a backup is never found
+            for name in self._partial(folder):
+                remove_tree(self._disk, f"{folder}/{name}")
+            if not self._disk.names(folder):
+                remove_tree(self._disk, folder)
+
     # Finding and reading.
 
     def kept(self, team: str) -> list[Kept]:

@@ -81,10 +81,11 @@ class Doctor:
         """What surrounds the mail."""
         from atm.services.checkup import surroundings as around
         from atm.services.checkup.crew import examine_agents
+        from atm.services.checkup.policies import examine_policy
         from atm.services.checkup.repositories import examine_repositories
         from atm.services.checkup.sessions import examine_sessions
         from atm.ui.views.extras import extra_command
-        from atm.wiring.approvals import policy_problems
+        from atm.wiring.approvals import build_approval_policy, policy_problems
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
         from atm.wiring.crew import build_crewroom
         from atm.wiring.files import build_repositories
@@ -101,6 +102,7 @@ class Doctor:
                 "settings",
                 lambda: around.examine_settings(settings.files, self._broken, policy_problems(layout, settings)),
             ),
+            ("policy", lambda: examine_policy(build_approval_policy(layout, settings))),
             ("daemon", lambda: around.examine_daemon(look_at_daemon(layout), __version__)),
             (
                 "tmux",

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from atm.formats.files.layout import Layout
+    from atm.ports.runs import Runs
 
 LOOK_EVERY = 5.0
 """Seconds: who falls silent changes no file. Everything else is seen when its file changes."""
 PULSE_EVERY = 1.0
-"""Seconds between two checks of whether a loop still holds the team's run: a killed one changes no file."""
+"""Seconds between two checks of the loop that holds the team's run: one that is killed or suspended changes no file."""
 SLICE = 0.25
 """Seconds after which whoever leaves is noticed."""
 
@@ -27,11 +28,16 @@ def looks(layout: Layout, team: str, go_on: Callable[[], bool]) -> Iterator[None
     runs = build_runs(layout)
     while go_on():
         with build_watch(watched(layout, team)) as changes:
-            was_held, checked_at = bool(team) and runs.is_held(team), monotonic()
+            held_before, checked_at = _pulse(runs, team), monotonic()
             yield
             end = monotonic() + LOOK_EVERY
             while go_on() and monotonic() < end and not changes.wait(SLICE):
                 if team and monotonic() - checked_at > PULSE_EVERY:
                     checked_at = monotonic()
-                    if runs.is_held(team) != was_held:
+                    if _pulse(runs, team) != held_before:
                         break
+
+
+def _pulse(runs: Runs, team: str) -> tuple[bool, int]:
+    """Whether a loop holds the team's run, and its process if it is suspended: neither changes a file."""
+    return (runs.is_held(team), runs.suspended_loop(team)) if team else (False, 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.excerpts import excerpt
 from atm.domain.approvals.requests import WAITING
+from atm.domain.excerpts import excerpt
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import to_iso
 from atm.ui.views.ages import ago

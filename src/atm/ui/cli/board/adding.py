@@ -16,6 +16,9 @@ from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.formats.board.task_drafts import TaskDraft
     from atm.services.board.importing import Imported
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -32,6 +35,7 @@ def _import(args: Args, session: Session) -> int:
         drafts = read_plan(text, args.text("format") or kind_of(name, text))
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
+    warn_of_unknown_keys(session, drafts)
     team, who, source = team_of(args, session), session.identity(args), _source(name)
     check_new_work(args, session, team)
     is_allowed = args.flag("allow_checks")
@@ -50,6 +54,14 @@ def _import(args: Args, session: Session) -> int:
     for warning in done.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, done)
+
+
+def warn_of_unknown_keys(session: Session, drafts: Sequence[TaskDraft]) -> None:
+    from atm.formats.board.checklist import KNOWN_KEYS
+    from atm.formats.board.task_drafts import unknown_in_words
+
+    for warning in unknown_in_words(drafts, KNOWN_KEYS):
+        session.warn(f"Warning: {warning}")
 
 
 def _source(name: str) -> str:

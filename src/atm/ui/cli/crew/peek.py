@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.delivery.dialogs import asked_in_words
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.crew.crewroom import is_being_started, is_running
 from atm.services.crew.ending import agent_named
@@ -69,7 +70,7 @@ def _questions(records: list[AgentRecord]) -> list[str]:
     """What the programs of agents ask a person, each with the command that shows the window."""
     found = [(one.member, asks, answer_command(one.member, one.team)) for one in records if (asks := question_of(one))]
     return [
-        f"{one_line(member)} waits for you: its program asks {one_line(asks)}; {answer}"
+        f"{one_line(member)} waits for you: {asked_in_words(one_line(asks))}; {answer}"
         for member, asks, answer in found
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.runs.standing import continue_command
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.runs.stopping import PATIENT
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
@@ -50,6 +51,12 @@ def stopped_words(done: Stopped, runs: Sequence[RunStopped]) -> str:
 
 def _run_words(one: RunStopped) -> str:
     team = shell_words(one.team)
+    if one.pid:
+        what = f"run {one_line(one.run)}" if one.run else f"a run of {one_line(one.team)}"
+        return (
+            f"✗ {what} is suspended (Ctrl-Z), and writes its report as soon as it is continued: "
+            f"{continue_command(one.pid)}, or `fg` in its terminal"
+        )
     if not one.is_over:
         what = f"run {one_line(one.run)}" if one.run else f"a run of {one_line(one.team)}"
         return f"✗ {what} did not end within {PATIENT:g} s; its agents are ended. Press Ctrl-C where it was started"

@@ -267,11 +267,12 @@ def _words(sent: Posted) -> str:
 
 
 def _question_in_words(sent: Posted, asks: str) -> str:
+    from atm.domain.delivery.dialogs import asked_in_words
     from atm.domain.untrusted_text import one_line
     from atm.ui.views.team.attention import answer_command
 
     answer = answer_command(sent.agent, sent.team)
-    return f"{one_line(sent.agent)} reads it later: its program asks a person {one_line(asks)}; {answer}"
+    return f"{one_line(sent.agent)} reads it later: {asked_in_words(one_line(asks))}; {answer}"
 
 
 def _show_plan(session: Session, sent: Posted) -> int:

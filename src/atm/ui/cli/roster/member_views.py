@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.board.time_limits import standing_in_words
+from atm.domain.delivery.dialogs import asked_in_words
 from atm.domain.errors import UsageError
 from atm.domain.untrusted_text import one_line
 from atm.services.snapshot.members import member_facts, progress_fields
@@ -48,10 +49,14 @@ def progress_lines(session: Session, team: Team) -> list[str]:
     return lines
 
 
-def member_json(session: Session, team: Team, member: Member, asks: str = "") -> dict[str, object]:
-    """The same fields as in the snapshot, as far as the roster and the agent's record know them."""
+def member_json(session: Session, team: Team, member: Member, asks: str = "", suspended: str = "") -> dict[str, object]:
+    """
+    The same fields as in the snapshot, as far as the roster and the agent's record know them. `suspended`: the command
+    that continues its processes, if a signal has stopped them.
+    """
     facts = member_facts(session.room, team, member).fields()
-    return {**facts, **progress_fields(agent_record(session, team, member)), "asks": asks or None}
+    progress = progress_fields(agent_record(session, team, member))
+    return {**facts, **progress, "asks": asks or None, "continue_command": suspended or None}
 
 
 def questions_of(session: Session, team: Team) -> dict[str, str]:
@@ -63,11 +68,26 @@ def questions_of(session: Session, team: Team) -> dict[str, str]:
     return {name: asks for name, asks in found.items() if asks}
 
 
+def suspended_of(session: Session, team: Team) -> dict[str, str]:
+    """Agents whose processes a signal has stopped, each with the command that continues it."""
+    from atm.wiring.crew import build_agent_records, suspended_in
+
+    records = build_agent_records(session.layout)
+    return suspended_in([one for name in team.names if (one := records.read(team.name, name)) is not None])
+
+
+def suspended_lines(suspended: Mapping[str, str]) -> list[str]:
+    return [
+        f"{one_line(name)} is suspended: a signal has stopped it (Ctrl-Z); continue it: {command}"
+        for name, command in suspended.items()
+    ]
+
+
 def question_lines(team: Team, questions: Mapping[str, str]) -> list[str]:
     """One line for each agent that waits for a person, with the command that shows its window."""
     from atm.ui.views.team.attention import answer_command
 
     return [
-        f"{one_line(name)} waits for you: its program asks {one_line(asks)}; {answer_command(name, team.name)}"
+        f"{one_line(name)} waits for you: {asked_in_words(one_line(asks))}; {answer_command(name, team.name)}"
         for name, asks in questions.items()
     ]

@@ -6,7 +6,15 @@ from atm.domain.untrusted_text import shell_words
 from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
-from atm.ui.cli.roster.member_views import member_json, progress_lines, question_lines, questions_of, team_meant
+from atm.ui.cli.roster.member_views import (
+    member_json,
+    progress_lines,
+    question_lines,
+    questions_of,
+    suspended_lines,
+    suspended_of,
+    team_meant,
+)
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.tables import table
 
@@ -29,14 +37,17 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     team = team_meant(args, session)
-    runs, questions = last_runs_of(session, team), questions_of(session, team)
+    runs, questions, suspended = last_runs_of(session, team), questions_of(session, team), suspended_of(session, team)
     room = session.room
     if session.as_json:
         session.print_json(
             {
                 "action": "members",
                 "team": team.name,
-                "members": [member_json(session, team, m, questions.get(m.name, "")) for m in team.members],
+                "members": [
+                    member_json(session, team, m, questions.get(m.name, ""), suspended.get(m.name, ""))
+                    for m in team.members
+                ],
                 "runs": runs,
             }
         )
@@ -45,7 +56,7 @@ def execute(args: Args, session: Session) -> int:
     rows = [
         [
             *(m.name, m.agent_type or "-", m.model or "-", m.backend or "-"),
-            *state_words(activity(room, team, m), asks=m.name in questions),
+            *state_words(activity(room, team, m), asks=m.name in questions, is_suspended=m.name in suspended),
         ]
         for m in team.members
     ]
@@ -53,6 +64,6 @@ def execute(args: Args, session: Session) -> int:
         session.print(f"Team {team.name} has no members: atm teams add-member {shell_words(team.name)} NAME")
         return 0
     session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows, drop=(2, 3, 1))))
-    for line in [*progress_lines(session, team), *question_lines(team, questions)]:
+    for line in [*progress_lines(session, team), *suspended_lines(suspended), *question_lines(team, questions)]:
         session.print(line)
     return 0

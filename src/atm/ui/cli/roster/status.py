@@ -14,7 +14,15 @@ from atm.services.team.activity import activity
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
-from atm.ui.cli.roster.member_views import member_json, progress_lines, question_lines, questions_of, team_meant
+from atm.ui.cli.roster.member_views import (
+    member_json,
+    progress_lines,
+    question_lines,
+    questions_of,
+    suspended_lines,
+    suspended_of,
+    team_meant,
+)
 from atm.ui.views.looks import counts_in_words
 from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
@@ -96,12 +104,12 @@ def _look(args: Args, session: Session) -> int:
 def _as_json(
     session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], board: Board
 ) -> dict[str, object]:
-    now, questions = session.room.clock.now(), questions_of(session, team)
+    now, questions, suspended = session.room.clock.now(), questions_of(session, team), suspended_of(session, team)
     members = []
     for member in team.members:
         facts = mail.get(member.name)
         counts = (facts.unread, facts.total) if isinstance(facts, InboxFacts) else (None, None)
-        known = member_json(session, team, member, questions.get(member.name, ""))
+        known = member_json(session, team, member, questions.get(member.name, ""), suspended.get(member.name, ""))
         members.append({**known, "unread": counts[0], "total": counts[1]})
     return {
         "action": "status",
@@ -139,7 +147,7 @@ def _show(
     style = Style(session)
     session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
     session.print(style(f"  created {when_epoch(session, team.created_at)}, roster {one_line(team.read_from)}", DIM))
-    rows, questions = [], questions_of(session, team)
+    rows, questions, suspended = [], questions_of(session, team), suspended_of(session, team)
     for member in team.members:
         facts = mail.get(member.name)
         unread, latest = ("?", "unreadable")
@@ -148,7 +156,11 @@ def _show(
         rows.append(
             [
                 *(member.name, member.agent_type or "-"),
-                *state_words(activity(session.room, team, member), asks=member.name in questions),
+                *state_words(
+                    activity(session.room, team, member),
+                    asks=member.name in questions,
+                    is_suspended=member.name in suspended,
+                ),
                 *(unread, latest),
             ]
         )
@@ -160,7 +172,7 @@ def _show(
     )
     for line in progress_lines(session, team):
         session.print(line)
-    for line in question_lines(team, questions):
+    for line in [*suspended_lines(suspended), *question_lines(team, questions)]:
         session.print(f"\n  {line}")
     for text in _paused(session, team):
         session.print(f"\n  Paused: {text}")

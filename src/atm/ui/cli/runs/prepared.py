@@ -18,7 +18,7 @@ from atm.domain.work_errors import BadTask
 from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.services.merges.people import unmerged_tasks
 from atm.services.team.registry import find_team
-from atm.ui.cli.board.adding import read_text
+from atm.ui.cli.board.adding import read_text, warn_of_unknown_keys
 from atm.ui.cli.crew.wishes import TeamAndPerson, check_may_start, crew_in
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.session import working_folder
@@ -140,6 +140,7 @@ def prepare(args: Args, session: Session) -> Prepared:
     if plan:
         made.plan_text = read_text(plan)
         made.drafts = _drafts(plan, made.plan_text, args)
+        warn_of_unknown_keys(session, made.drafts)
         made.wishes = wishes_of(made.drafts, source=made.plan_file)
     made.crew_plan = crew_plan
     if not is_new and made.into:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.board.tasks import COMPLETED
 from atm.domain.errors import UsageError
 from atm.domain.plain import counted
-from atm.domain.runs.standing import DIED, PAUSED, RUNNING
+from atm.domain.runs.standing import DIED, PAUSED, RUNNING, SUSPENDED
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.domain.work_errors import RunActive
 from atm.formats.runs.event_line import event_fields
@@ -107,7 +107,7 @@ def _show(args: Args, session: Session) -> int:
     report = runs.report(team, order.run)
     # A loop writes its report before the event that ends it. So a report beside the state of a run without an end is of
     # an earlier end: of an interruption, after which the run was resumed.
-    is_current = line["state"] not in (RUNNING, DIED)
+    is_current = line["state"] not in (RUNNING, DIED, SUSPENDED)
     if report is None or not is_current or not {*report} >= IN_REPORTS:
         return _show_without_report(session, team, order, line)
     session.tell({**report, "action": "runs show"}, "\n".join(summary(report, Style(session))))

@@ -11,7 +11,7 @@ from atm.ui.cli.overview import WHAT_IT_IS
 from atm.ui.cli.render import Style
 from atm.ui.views.extras import screen_command
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
-from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, strip
+from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, own_mail, strip
 from atm.ui.views.team.last_run import run_lines
 from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, screen_steps, step_lines
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, REST, YOU, cell_sign, sign
@@ -123,9 +123,8 @@ class HomePage:
         told = self._last_run(seen, now)
         self._head(seen)
         self._members(seen, rows)
-        self._rows(
-            "waits for you", [row for row in rows if row.group == NEEDS], "" if told else "nothing waits for you"
-        )
+        needs = [row for row in rows if row.group == NEEDS] + own_mail(seen, self.me)
+        self._rows("waits for you", needs, "" if told else "nothing waits for you")
         self._rows("goes wrong", [row for row in rows if row.group == PROBLEMS], "")
         self._board(seen)
         self.steps(next_steps(seen, self.me, self.programs(), screen_command()))

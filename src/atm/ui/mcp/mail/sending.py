@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.delivery.dialogs import asked_in_words
 from atm.domain.errors import RequestError
 from atm.domain.mail.messages import INFO, INTENTS, PLAIN, SENT_BY_HAND
 from atm.domain.names import check_known_name, parse_address, same_name
@@ -78,7 +79,7 @@ def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
     if letter.ack_minutes is not None and not caller.has_daemon:
         found.append("no daemon runs, so nobody notices if the acknowledgement does not come")
     if asks := caller.question_before(sent.team, sent.agent):
-        found.append(f"{sent.agent} reads it later: its program asks a person {asks}, in its own window")
+        found.append(f"{sent.agent} reads it later: {asked_in_words(asks)}; a person opens its window with atm attach")
     return [*found, *sent.warnings]
 
 

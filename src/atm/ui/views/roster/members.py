@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.runs.standing import SUSPENDED
 from atm.ui.views.ages import ago
 
 TYPE_CHECKING = False
@@ -26,11 +27,14 @@ def symbol(state: str) -> str:
     return SYMBOLS.get(state, "?")
 
 
-def state_words(facts: Activity, *, asks: bool = False) -> tuple[str, str]:
-    """State and liveness, each with its age and, in one word, its source. `asks`: its program asks a person."""
+def state_words(facts: Activity, *, asks: bool = False, is_suspended: bool = False) -> tuple[str, str]:
+    """
+    State and liveness, each with its age and, in one word, its source. `asks`: its program asks a person.
+    `is_suspended`: a signal has stopped its processes.
+    """
     known = facts.liveness
     source = "roster file" if facts.state_source.startswith("config.json") else "heartbeat"
-    word = "waits for you" if asks else facts.state
+    word = SUSPENDED if is_suspended else "waits for you" if asks else facts.state
     state = word if facts.state_age is None else f"{word} ({source}, {ago(facts.state_age)})"
     seen = known.source.removeprefix("heartbeat (").removesuffix(")")
     return state, known.value if known.age is None else f"{known.value} ({seen}, {ago(known.age)})"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from atm.domain.approvals.excerpts import excerpt
+from atm.domain.delivery.dialogs import asked_in_words
+from atm.domain.excerpts import excerpt
 from atm.domain.merges.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
 from atm.domain.plain import counted
 from atm.domain.untrusted_text import shell_word, shell_words
@@ -84,11 +85,21 @@ def _needs(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
         found = _open_merge(seen, id)
         text = found.reason if found is not None else "cannot be merged"
         yield _row(seen, NEEDS, "merge", ("merge", id), _owner(seen, id), id, text, "")
+    yield from _suspended(seen)
     yield from _at_windows(seen)
     for person in seen.members:
         if person.is_human and person.mail.unread:
             text = f"{person.mail.unread} unread for {person.name}"
             yield _row(seen, NEEDS, "mail", ("inbox", person.name), person.name, "", text, "")
+
+
+def own_mail(seen: TeamSeen, me: str) -> list[AttentionRow]:
+    """Unread mail of the reader, where they are an agent to the roster, such as its lead: mail of people has a row."""
+    found = seen.member(me)
+    if found is None or found.is_human or not found.mail.unread:
+        return []
+    text = f"{found.mail.unread} unread for {found.name}"
+    return [_row(seen, NEEDS, "mail", ("inbox", found.name), found.name, "", text, "")]
 
 
 def _last_run(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
@@ -100,12 +111,22 @@ def _last_run(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             yield replace(row, next=next_words(one))
 
 
+def _suspended(seen: TeamSeen) -> Iterator[AttentionRow]:
+    """Agents that do nothing until a person continues their processes."""
+    for one in seen.members:
+        command = one.agent.continue_command if one.agent is not None else None
+        if one.agent is not None and command:
+            text = f"a signal has stopped it (Ctrl-Z); continue it: {command}"
+            task = one.agent.task or ""
+            yield _row(seen, NEEDS, "suspended", ("member", one.name), one.name, task, text, _age(one))
+
+
 def _at_windows(seen: TeamSeen) -> Iterator[AttentionRow]:
     """Programs that ask a person where only a person can answer."""
     for one in seen.members:
         if one.question:
             task = (one.agent.task if one.agent is not None else "") or ""
-            text = f"asks {one.question}: {answer_command(one.name, seen.team)}"
+            text = f"{asked_in_words(one.question)}: {answer_command(one.name, seen.team)}"
             yield _row(seen, NEEDS, "question", ("member", one.name), one.name, task, text, _age(one))
         elif _asks_at_its_terminal(one, seen):
             text = "asks for a permission, at its own terminal"
@@ -150,7 +171,8 @@ def _problems(seen: TeamSeen, now: float) -> Iterator[AttentionRow]:
             yield _row(seen, PROBLEMS, "gone", ("member", one.name), one.name, held[0], _gone(one, held), _age(one))
     for task in seen.tasks:
         if task.state in ("failed", "unreachable", "unreadable"):
-            text = task.problem or task.unreachable_because or task.subject
+            because = f"{task.subject}: {task.failed_because}" if task.failed_because else task.subject
+            text = task.problem or task.unreachable_because or because
             yield _about(seen, PROBLEMS, task, text)
         elif task.shown.state == TO_RETRY:
             tried = f"{task.failures} of {counted(task.max_retries + 1, 'attempt')}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from atm.domain.plain import counted
 from atm.domain.runs.actions import STOPPED
-from atm.domain.runs.standing import DIED, HELD, PAUSED
+from atm.domain.runs.standing import DIED, HELD, PAUSED, SUSPENDED
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.dataclass_record import made_from
 from atm.ui.views.team.seen import RunSeen
@@ -24,9 +24,16 @@ SENTENCES = {
     DIED: "run {run} died{ago}: {done}{why}",
     PAUSED: "run {run} was interrupted{ago}: {done}",
     STOPPED: "run {run} was stopped{ago}: {done}{why}",
+    SUSPENDED: "run {run} is suspended{during}, as by Ctrl-Z: {done}{why}",
     HELD: "run {run} waits for a person{during}: {done}{why}",
 }
-WORDS = {DIED: "run died", PAUSED: "run paused", STOPPED: "run stopped", HELD: "run held"}
+WORDS = {
+    DIED: "run died",
+    PAUSED: "run paused",
+    STOPPED: "run stopped",
+    SUSPENDED: "run suspended",
+    HELD: "run held",
+}
 """How a row of the first screen names it."""
 NO_COMMAND = "it cannot be resumed, as its order cannot be read; begin another run: atm run"
 MOST_ALIVE = 4
@@ -71,6 +78,8 @@ def run_lines(runs: Sequence[RunSeen], now: float) -> list[str]:
 def next_words(one: RunSeen) -> str:
     if not one.resume:
         return NO_COMMAND
+    if one.state == SUSPENDED:
+        return f"continue it: {one.resume} (or `fg` in its terminal)"
     return f"resume it: {one.resume}" if one.resumable else f"answer it: {one.resume}"
 
 
@@ -79,7 +88,7 @@ def _done(one: RunSeen) -> str:
 
 
 def _why(one: RunSeen) -> str:
-    if one.state == DIED:
+    if one.state in (DIED, SUSPENDED):
         names = ", ".join(one_line(name) for name in one.alive[:MOST_ALIVE])
         more = f" and {len(one.alive) - MOST_ALIVE} more" if len(one.alive) > MOST_ALIVE else ""
         return f"; still running: {names}{more}" if one.alive else ""

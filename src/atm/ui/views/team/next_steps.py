@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.domain.delivery.dialogs import asked_in_words
 from atm.domain.names import as_new_name
 from atm.domain.untrusted_text import one_line, shell_word, shell_words
 from atm.ui.views.style import width_of
@@ -108,7 +109,7 @@ def next_steps(seen: TeamSeen, me: str, programs: Sequence[str], install: str = 
 def _waiting(seen: TeamSeen, me: str) -> list[NextStep]:
     found = [NextStep(run.resume, f"the {WORDS[run.state]}") for run in seen.runs if needs_person(run) and run.resume]
     for member in [one for one in seen.members if one.question][:1]:
-        what = f"{one_line(member.name)} asks {one_line(member.question)}"
+        what = f"{one_line(member.name)}: {asked_in_words(one_line(member.question))}"
         found.append(NextStep(answer_command(member.name, seen.team), what))
     for asked in seen.approvals[:1]:
         found.append(NextStep(f"atm approvals show {shell_words(asked.id[:8])}", f"{one_line(asked.requester)} asks"))

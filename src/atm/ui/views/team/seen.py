@@ -45,6 +45,8 @@ class AgentSeen:
     state: str = ""
     asks: str | None = None
     """What its program asks a person, in its window."""
+    continue_command: str | None = None
+    """What continues its processes, if a signal has suspended them."""
     error: str | None = None
     pid: int | None = None
     pane: str | None = None
@@ -136,6 +138,8 @@ class TaskSeen:
     needs: str | None = None
     problem: str | None = None
     unreachable_because: str | None = None
+    failed_because: str | None = None
+    """The last line of the reason, of a task that failed for good."""
     runtime: str | None = None
     shown: ShownSeen = ShownSeen()
 

@@ -28,8 +28,8 @@ _ASCII = {"◉": ">", "◎": ">", "✎": "*", "◆": "*", "○": "-", "▲": "!"
 _ASCII |= {"·": ".", "✗": "x", "⊘": ".", "⊝": "x", "?": "?"}
 
 SIGNS = {
-    **dict.fromkeys(("command", "question", "mail", "merge", "late"), Sign("◆", "*", YOU)),
-    **dict.fromkeys(("run paused", "run held", "run stopped"), Sign("◆", "*", YOU)),
+    **dict.fromkeys(("command", "question", "mail", "merge", "late", "suspended"), Sign("◆", "*", YOU)),
+    **dict.fromkeys(("run paused", "run held", "run stopped", "run suspended"), Sign("◆", "*", YOU)),
     "run died": Sign("▲", "!", BROKEN),
     "plan": Sign("✎", "*", YOU),
     **dict.fromkeys(

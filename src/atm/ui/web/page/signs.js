@@ -3,7 +3,7 @@
 /** word → [shape, meaning] */
 const SIGNS = {
   command: ["you", "you"], question: ["you", "you"], mail: ["you", "you"], merge: ["you", "you"], you: ["you", "you"],
-  "run paused": ["you", "you"], "run held": ["you", "you"], "run stopped": ["you", "you"], paused: ["you", "you"], held: ["you", "you"], partial: ["problem", "broken"],
+  "run paused": ["you", "you"], "run held": ["you", "you"], "run stopped": ["you", "you"], "run suspended": ["you", "you"], suspended: ["you", "you"], paused: ["you", "you"], held: ["you", "you"], partial: ["problem", "broken"],
   "run died": ["problem", "broken"], died: ["problem", "broken"],
   plan: ["plan", "you"], planning: ["plan", "moving"],
   stalled: ["problem", "broken"], gone: ["problem", "broken"], crashed: ["problem", "broken"], "given up": ["problem", "broken"], trouble: ["problem", "broken"],

@@ -11,8 +11,8 @@ import { countNote, Group, Some, useHeld } from "../parts/lists.js";
 import { Age, counted, LastHeard, Left, memberCalled, State, Tag, taskOf, TaskState, Who } from "../parts/marks.js";
 import { Command, Line, Quote } from "../parts/said.js";
 
-const TITLES = { "run died": "The run died", "run paused": "The run was interrupted", "run stopped": "The run was stopped", "run held": "The run waits for a person", command: "Approve a command", plan_waits: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
-const LOOK = { "run died": "Open the run", "run paused": "Open the run", "run stopped": "Open the run", "run held": "Open the run", command: "See it whole", plan_waits: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge", not_merged: "Open the merge", failed: "Open the task", to_retry: "Open the task" };
+const TITLES = { "run died": "The run died", "run paused": "The run was interrupted", "run stopped": "The run was stopped", "run held": "The run waits for a person", "run suspended": "The run is suspended", command: "Approve a command", plan_waits: "Approve a plan", question: "Answer a question", merge: "Settle a merge", mail: "Read your mail" };
+const LOOK = { "run died": "Open the run", "run paused": "Open the run", "run stopped": "Open the run", "run held": "Open the run", "run suspended": "Open the run", command: "See it whole", plan_waits: "Read the plan", mail: "Open the mail", question: "Open the task", merge: "Open the merge", stalled: "Open the task", gone: "Open the agent", crashed: "Open the agent", conflict: "Open the merge", not_merged: "Open the merge", failed: "Open the task", to_retry: "Open the task" };
 /** A longer command is decided about where all of it is in sight. */
 export const LONGEST_HERE = 240;
 

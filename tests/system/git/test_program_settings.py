@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.approvals.git_settings import setting_with_a_program
+from atm.system.git.program_settings import setting_with_a_program
 
 
 @pytest.mark.parametrize(

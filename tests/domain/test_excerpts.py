@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.approvals.excerpts import excerpt
+from atm.domain.excerpts import excerpt
 
 
 @pytest.mark.parametrize("text", ["", "make", "x" * 20])
