@@ -141,3 +141,39 @@ def test_errors_and_help_have_colours_on_a_terminal_and_none_in_a_pipe(bare, see
     assert "\x1b[1mtalk\x1b[0m" in seen("help")
     assert "\x1b" not in seen("help", env={"NO_COLOR": "1"})
     assert "\x1b" not in bare("sned", code=1).err + bare("help").out
+
+
+@pytest.mark.parametrize("kind", ["agent", "human"])
+def test_mail_that_is_proposed_to_be_read_waits_for_the_reader_whatever_they_are(screen, bare, kind):
+    """Also for a reader who is an agent to the roster, as the lead of a team is."""
+    bare("teams", "create", "crew", env={"ATM_IDENTITY": "human"})
+    bare("teams", "add-member", "crew", "ann")
+    bare("teams", "add-member", "crew", "lee", *(["--backend-type", "human"] if kind == "human" else []))
+    me = "lee"
+    bare("send", me, "Which port?", "--from", "ann", "--team", "crew")
+    text = "\n".join(screen(ATM_IDENTITY=me, ATM_TEAM="crew"))
+    assert f"waits for you\n  ◆ mail  1 unread for {me}" in text
+    assert "nothing waits for you" not in text
+    assert re.search(r"next\n  atm read +1 for you", text)
+
+
+def test_a_failed_task_is_listed_with_the_last_line_of_its_reason(screen, bare):
+    bare("teams", "create", "crew")
+    bare("teams", "add-member", "crew", "ann")
+    bare("tasks", "add", "Parse")
+    bare("tasks", "claim", "1", "--as", "ann")
+    bare(
+        "tasks",
+        "fail",
+        "1",
+        "--as",
+        "ann",
+        "--final",
+        "--error",
+        "the check failed:\nbegun\nparser.py:7: no such table\n",
+    )
+    assert bare("tasks", "show", "1", "--json").json["task"]["state"] == "failed"
+    text = "\n".join(screen())
+    assert "failed  #1  Parse: parser.py:7: no such table" in text
+    (snapshot,) = bare("snapshot", "--team", "crew", "--json").json["teams"]
+    assert snapshot["tasks"][0]["failed_because"] == "parser.py:7: no such table"

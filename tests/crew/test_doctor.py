@@ -32,3 +32,12 @@ def test_a_stopped_team_is_noted_with_the_command_that_takes_it_back(crew: Crew)
     assert [(one["code"], one["severity"], one["command"]) for one in findings(crew)] == [
         ("stopped-team", "note", "atm up --team crew")
     ]
+
+
+def test_nothing_is_advised_for_a_completed_team_that_was_stopped(crew: Crew) -> None:
+    """`atm up` is refused in a completed team, so doctor does not name it."""
+    crew("up", "script:ann")
+    crew("stop")
+    crew("teams", "archive", "crew", "--force")
+    assert crew("up", "--team", "crew", "--json", code=1).json["error"]
+    assert findings(crew) == []

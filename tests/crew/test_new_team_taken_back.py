@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.conftest import Atm
 from tests.crew.conftest import NOTHING, Crew
@@ -74,3 +76,23 @@ def test_the_same_command_works_once_the_cause_is_gone(new: Crew, atm: Atm) -> N
     new("up", "nosuch:ann", "--team", "fresh", code=1)
     assert new("up", "script:ann", "--team", "fresh", "--json").json["made"] is True
     new("down", "--team", "fresh")
+
+
+def backups(crew: Crew) -> list[str]:
+    folder = Path(crew.layout.backups("fresh"))
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_team_that_is_taken_back_leaves_no_backup(new: Crew) -> None:
+    new("up", "nosuch:ann", "--team", "fresh", code=1)
+    assert backups(new) == []
+    assert not Path(new.layout.backups("fresh")).exists()
+
+
+def test_backups_of_an_earlier_team_of_that_name_stay(new: Crew) -> None:
+    new("teams", "create", "fresh")
+    new("teams", "delete", "fresh", "--yes", "--force")
+    kept = backups(new)
+    assert len(kept) == 1
+    new("up", "nosuch:ann", "--team", "fresh", code=1)
+    assert backups(new) == kept

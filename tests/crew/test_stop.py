@@ -18,6 +18,7 @@ from tests.optional import skip_without
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.marks import VARIABLE
 from atm.system.files.processes import began
+from atm.system.runs import RunFiles
 
 TURNS = 10
 """The issue saw the run killed in 2 of 10 stops."""
@@ -191,7 +192,9 @@ def test_an_agent_whose_record_is_gone_is_ended_and_named(crew: Crew) -> None:
     assert not _lives(pid)
 
 
-def test_a_run_that_hangs_is_named_and_not_killed(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("state", ["running", "suspended"])
+def test_a_run_that_hangs_is_named_and_not_killed(crew: Crew, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """The system may not tell that it is suspended; then it is one that does not answer."""
     from atm.services.runs import stopping
     from atm.wiring.runs import build_runs
 
@@ -202,8 +205,11 @@ def test_a_run_that_hangs_is_named_and_not_killed(crew: Crew, monkeypatch: pytes
     running.send_signal(signal.SIGSTOP)
     try:
         made = _crewroom(crew)
+        if state == "running":
+            monkeypatch.setattr(RunFiles, "suspended_loop", lambda runs, team: 0)  # noqa: ARG005
         done, (run,) = stopping.stop_with_runs(build_runs(crew.layout), made, ["crew"], "zoe", seconds=0.5)
-        assert (run.state, run.has_report, run.is_over) == ("running", False, False)
+        assert (run.state, run.has_report, run.is_over) == (state, False, False)
+        assert run.pid == (running.pid if state == "suspended" else 0)
         assert done.left == []
         assert running.poll() is None
         assert not any("sleep 600" in one.command for one in crew.running())

@@ -77,6 +77,22 @@ def test_a_newcomer_finds_who_needs_them_answers_and_reads_why_a_task_waits(sit,
     assert "blue" in crew("tasks", "show", "3").out
 
 
+def test_a_task_that_is_over_is_reopened_by_its_key_pressed_twice(sit, crew):
+    crew("tasks", "cancel", "2", "--reason", "not wanted")
+
+    async def story(person: Sitting) -> None:
+        await person.sees("0 of 3 done")
+        await person.presses("/", *"docs", "enter", "2")
+        await person.sees("#2")
+        await person.presses("O")
+        await person.sees("O again")
+        await person.presses("O")
+        await person.sees("reopened")
+
+    sit(story)
+    assert crew("tasks", "show", "2", "--json").json["task"]["state"] == "blocked"
+
+
 def test_a_message_is_sent_to_whoever_is_chosen_in_any_script(sit, crew):
     said = "--héllo 日本 🙂\nsecond line"
 

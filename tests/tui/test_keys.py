@@ -191,6 +191,24 @@ def test_an_open_agent_is_written_to_with_enter_and_the_next_one_is_a_key_away(p
     assert person.types("hello")[0].words[:2] == ("send", "rook")
 
 
+@pytest.mark.parametrize(
+    ("view", "state"),
+    [
+        *((view, state) for view in (BOARD, TASK) for state in ("completed", "failed", "cancelled")),
+        *((OVERVIEW, state) for state in ("completed", "failed")),
+    ],
+)
+def test_reopening_wants_two_presses_and_is_offered_only_for_tasks_that_are_over(view, state):
+    over = [replace(one, state=state) if one.id == "11" else one for one in LANTERN.tasks]
+    person = Person(lantern(seen=replace(LANTERN, tasks=over)))
+    for id in ("11", "7"):
+        person.model.view, person.model.task, person.model.chosen[view] = view, id, ("task", id)
+        person._look()
+        assert person.presses("O") == []
+        reopen = ("tasks", "reopen", id, "--note", "reopened by a person", "--team", "lantern")
+        assert person.presses("O") == ([Wish("run", reopen)] if id == "11" else [])
+
+
 def test_killing_wants_two_presses(person):
     person.model.chosen[OVERVIEW] = ("member", "rook")
     assert person.presses("D") == []

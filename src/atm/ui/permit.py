@@ -50,6 +50,9 @@ REFUSED = 2
 SPARE = 10.0
 """Seconds beyond those that an answer is waited for, then we deny wherever we are."""
 
+FOLDERS = ("ATM_WORKTREE", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables by which a program says where its agent was started; the folder of a call is where the agent went since."""
+
 HOSTS_ASK = ("Bash", "Write", "Edit", "WebFetch")
 """What Gemini CLI and OpenCode ask their host for, as we start them."""
 
@@ -121,7 +124,8 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
         found = _by_session(room, call)
     if found is not None:
         _register(room, *found)  # first of all: nothing that this program starts acts as a person from here on
-    approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
+    started_in = next(filter(None, (os.environ.get(name) for name in FOLDERS)), "")
+    approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room), started_in)
     asked = _tool_call(call.vendor, data, settings)
     if asked is None:
         return NO, "this call names no tool that atm can judge"

@@ -59,6 +59,8 @@ def _problems(settings: Settings, said: Policies) -> list[PolicyFileProblem]:
 
 def _problem_of(path: str, *, is_own: bool = False) -> PolicyFileProblem | None:
     """`is_own`: the user's own file, whose folders count too: it gives what other files only narrow."""
+    if _is_plainly_ours(path, is_own=is_own):
+        return None
     from atm.domain.approvals.policy_files import problem_of_file, problem_of_link, problem_of_parents
 
     folder = path.rpartition("/")[0]
@@ -73,6 +75,24 @@ def _problem_of(path: str, *, is_own: bool = False) -> PolicyFileProblem | None:
     if problem is None and is_own:
         problem = problem_of_parents([_as_it_is(one, follows=True) for one in _parents_of(path)], ours)
     return _about(path, problem) if problem is not None else None
+
+
+def _is_plainly_ours(path: str, *, is_own: bool) -> bool:
+    """A quick yes for the usual case, on the path of each call of a tool; anything else is judged by the rules."""
+    if not is_own or not hasattr(os, "geteuid"):
+        return False
+    me, folders = os.geteuid(), _parents_of(path)
+    try:
+        facts = [os.lstat(one) for one in (path, folders[0])]
+        above = [os.stat(one) for one in folders]
+    except OSError:
+        return False
+    is_plain = stat.S_ISREG(facts[0].st_mode) and stat.S_ISDIR(facts[1].st_mode) and facts[0].st_uid == me
+    return (
+        is_plain
+        and not facts[0].st_mode & 0o022
+        and all(one.st_uid in (me, 0) and not one.st_mode & 0o002 for one in above)
+    )
 
 
 def _about(path: str, problem: PolicyFileProblem) -> PolicyFileProblem:

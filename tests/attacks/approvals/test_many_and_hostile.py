@@ -73,7 +73,10 @@ def test_for_programs_it_is_to_the_letter():
 
 
 def test_what_is_cut_in_a_letter_is_said():
-    assert call_in_words(request("x" * 3000, tool="Bash")).endswith("x … (1006 characters more)")
+    said = call_in_words(request("x" * 3000, tool="Bash"))
+    assert "(1,000 of 3,000 characters are left out; all of it: atm approvals show a1)" in said
+    assert said.startswith("Bash: xxx")
+    assert said.endswith("xxx")
 
 
 @pytest.fixture

@@ -550,8 +550,9 @@ def test_whoever_started_it_leaves_it_neither_a_locked_file_nor_an_open_pipe(cre
         assert not disk.try_lock(file.fileno())
 
 
-def test_stopping_waits_for_one_that_is_just_starting(crew, layout, tmp_path):
-    """Held back where it imports: it has no seat yet, and no file says that it runs."""
+@pytest.fixture
+def held(crew, layout, tmp_path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A start whose daemon is held back where it imports: it has no seat yet, and no file says that it runs."""
     gate, come = tmp_path / "gate", tmp_path / "come"
     gate.mkdir()
     os.mkfifo(gate / "open")
@@ -561,22 +562,44 @@ def test_stopping_waits_for_one_that_is_just_starting(crew, layout, tmp_path):
         f"    open({str(come)!r}, 'w').close()\n"
         f"    open({str(gate / 'open')!r}).read()\n"
     )
-    held = {"PYTHONPATH": str(gate), "ATM_DAEMON_AUTOSTART": "1"}
-    starter = crew.start("daemon", "start", env=held)
+    starter = crew.start("daemon", "start", env={"PYTHONPATH": str(gate), "ATM_DAEMON_AUTOSTART": "1"})
     end = time.monotonic() + SECONDS
     while not come.exists():
         assert time.monotonic() < end
         time.sleep(0.01)
     assert find_running(layout) is None
+    yield starter, gate / "open"
+    starter.send_signal(signal.SIGCONT)
+    starter.communicate(timeout=SECONDS)
+
+
+def test_stopping_waits_for_one_that_is_just_starting(crew, held):
+    _, gate = held
     stopper = crew.start("daemon", "stop", "--json")
     with pytest.raises(subprocess.TimeoutExpired):
         stopper.wait(1)
-    with open(gate / "open", "w"):
+    with open(gate, "w"):
         pass  # it goes on
     out, err = stopper.communicate(timeout=SECONDS)
     assert json.loads(out)["outcome"] == "stopped", err
     assert processes_of(crew.home) == []
-    starter.communicate(timeout=SECONDS)
+
+
+def test_a_start_whose_daemon_is_stopped_meanwhile_says_so(crew, held):
+    """The command that starts it is held, too, so that it finds the daemon gone and has never heard an answer."""
+    starter, gate = held
+    starter.send_signal(signal.SIGSTOP)
+    stopper = crew.start("daemon", "stop", "--json")
+    with open(gate, "w"):
+        pass
+    assert json.loads(stopper.communicate(timeout=SECONDS)[0])["outcome"] == "stopped"
+    starter.send_signal(signal.SIGCONT)
+    _, err = starter.communicate(timeout=SECONDS)
+    assert starter.returncode == 1
+    said = " ".join(err.decode().split())
+    assert "the daemon did not start: it was stopped while it started, by `atm daemon stop`" in said
+    assert "without a word" not in said
+    crew("daemon", "start")
 
 
 def test_a_note_of_a_start_that_was_killed_keeps_nobody_waiting(crew, layout):

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from atm.formats.board.checklist import KNOWN_KEYS
+from atm.formats.board.task_drafts import unknown_in_words
 from atm.formats.board.task_import import LARGEST_PLAN, NotAPlan, TaskDraft, kind_of, read_plan
 from atm.formats.files.json_record import encode
 
@@ -551,3 +553,30 @@ class TestIds:
 
     def test_the_title_of_a_part_stays_a_title_though_it_is_a_number(self):
         assert [draft.depends_on for draft in checklist("- [ ] A (after: 8)\n  - [ ] 7\n")] == [["#8", "7"], []]
+
+
+@pytest.mark.parametrize(
+    ("line", "subject", "unknown"),
+    [
+        ("- [ ] A (retries: 1) (run: make)", "A (retries: 1)", ["retries: 1"]),
+        (
+            "- [ ] A (run: make) (time-out: 9m) (retries: 1)",
+            "A (time-out: 9m) (retries: 1)",
+            ["time-out: 9m", "retries: 1"],
+        ),
+        ("- [ ] A (see the notes: all of them)", "A (see the notes: all of them)", []),
+        ("- [ ] Fix call(retries: 3)", "Fix call(retries: 3)", []),
+        ("- [ ] A (soon)", "A (soon)", []),
+        ("- [ ] A (timeout: 9m)", "A", []),
+    ],
+)
+def test_a_group_that_looks_like_a_key_and_is_none_stays_in_the_title_and_is_told(line, subject, unknown):
+    draft = only(line)
+    assert (draft.subject, draft.unknown_groups) == (subject, unknown)
+    told = unknown_in_words([draft], KNOWN_KEYS)
+    assert [one.split(" is no key")[0] for one in told] == (
+        [f"line 1: {', '.join(f'({group})' for group in unknown)}"] if unknown else []
+    )
+    assert all(
+        "known are accept, depends, files, id, owner, plan, priority, run, runtime, timeout" in one for one in told
+    )

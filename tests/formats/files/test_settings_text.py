@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -29,6 +30,12 @@ HEADERS = st.sampled_from(["[core]", "[a]", "[b]", "", "# note"]) | st.sampled_f
 )
 LINES = st.tuples(KEYS, EQUALS, VALUES, ENDINGS).map("".join)
 FILES = st.lists(LINES | st.tuples(HEADERS, ENDINGS).map("".join), max_size=4)
+PAIRS = st.tuples(KEYS, EQUALS, VALUES).map("".join)
+ITEM_LINES = st.tuples(
+    st.sampled_from(["{", " {", "{ "]) | st.sampled_from(["", "[", "{{"]),
+    st.lists(PAIRS, max_size=3).map(", ".join),
+    st.sampled_from(["}", "},", "} ,", "}, "]) | st.sampled_from(["", ",}", "},,", "} # note", "}, # note", "}x"]),
+).map("".join) | st.sampled_from(["", "# note", "#\x01", "]", "x = 1"])
 NEWLINES = st.sampled_from(["\n", "\n\n", "\r\n"])
 
 
@@ -128,6 +135,21 @@ class TestReadSimple:
     )
     def test_it_agrees_with_tomllib_on_lists_of_tables(self, lines):
         agrees_with_tomllib("\n".join(lines))
+
+    @settings(max_examples=examples(300))
+    @given(st.lists(ITEM_LINES, max_size=5).map(lambda lines: "\n".join(["[a]", "x = [", *lines, "]", "y = 1"])))
+    def test_it_agrees_with_tomllib_on_lists_of_inline_tables(self, text):
+        agrees_with_tomllib(text)
+
+    @given(st.text(alphabet="{}[]ab=\"',# \n", max_size=24).map(lambda noise: f"x = [\n{{{noise}}}\n]"))
+    def test_it_agrees_with_tomllib_on_noise_in_inline_tables(self, text):
+        agrees_with_tomllib(text)
+
+    def test_the_policy_of_the_docs_is_read_without_the_real_parser(self):
+        page = (Path(__file__).parents[3] / "docs" / "how-to-approvals.md").read_text()
+        policy = page.partition("```toml\n")[2].partition("```")[0]
+        assert "rules = [\n" in policy
+        assert read_simple(policy) == tomllib.loads(policy)
 
     @pytest.mark.parametrize("text", ["a = 1\r", "\ra = 1", "a = 1\r\r\n", "a = 1 # \x01", "a = true # \x7f"])
     def test_what_tomllib_refuses_is_not_accepted(self, text):

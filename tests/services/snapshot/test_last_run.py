@@ -79,6 +79,20 @@ def test_a_run_whose_lock_is_gone_died_though_no_file_changed(stage):
     assert stage.snapshots.of("crew")["version"] > version  # so followers are told
 
 
+def test_a_run_whose_loop_is_suspended_names_what_continues_it_though_no_file_changed(stage):
+    with stage.runs.hold("crew"):
+        assert stage.state() == "running"
+        version = stage.snapshots.of("crew")["version"]
+        stage.runs.suspended["crew"] = 77
+        (row,) = stage.rows()
+        assert (row["state"], row["resume"], row["resumable"]) == ("suspended", "kill -CONT 77", False)
+        assert stage.snapshots.of("crew")["version"] > version
+        stage.note(kinds.WAITS, kinds.WAITS, text="#2 cannot go on without a person")
+        assert stage.state() == "suspended"  # nothing that is answered now is heard
+        del stage.runs.suspended["crew"]
+        assert stage.state() == "held"
+
+
 def test_it_was_last_seen_at_its_last_event_or_heartbeat(stage):
     at = stage.room.clock.now()
     assert stage.rows()[0]["since"] == to_iso(at)

@@ -134,7 +134,7 @@ def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) 
         found.acts.append(act)
     elif words:
         _take_words(found, words, place, depth)
-    if command.redirected and not words:
+    if command.redirected and not words and not command.ends_group:
         found.doubt(
             "some shells start a program for a redirection without a command"
         )  # zsh: cat, or what READNULLCMD is

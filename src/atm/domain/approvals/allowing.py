@@ -68,6 +68,8 @@ def why_narrower(pattern: str) -> str:
         return "it begins with an assignment, and a command with one is asked for"
     if any(sign in word for word in named for sign in "<>|;&"):
         return "it holds a redirection or an operator, and each command of a line is compared by itself"
+    if program in VERBED and len(named) > 1 and not named[1].rstrip("*"):
+        return ""
     known = known_options([known_name(program), *(word.rstrip("*") for word in named[1:])])
     is_open = any("*" in word for word in (*named[1:], named[0].removeprefix(program)))
     if known is None and is_open and program not in (*SHELLS, *PRIVILEGED):

@@ -44,13 +44,20 @@ class KnownOptions:
         """Letters whose value is the rest of the word, or the next one."""
         self.attached = attached
         """Letters whose value, if there is one, is the rest of the word."""
-        self.long = frozenset(long.split())
-        """Names without dashes; those that end with `=` take the next word as their value if they have none."""
+        self.long = f" {long} "
+        """
+        Names without dashes, between spaces; those that end with `=` take the next word as their value if they have
+        none.
+        """
         self.all_harmless = all_harmless
         self.single_dash = single_dash
         """Are long options written with one dash, as `go test -run` and `find -name`?"""
         self.passes_on = passes_on or single_dash
         """Are the words behind `--` options of something that it starts, or still its own?"""
+
+    def knows(self, name: str) -> bool:
+        """Is this one of its long names? They are searched as text: each permission hook makes this table anew."""
+        return bool(name) and " " not in name and f" {name} " in self.long
 
 
 class NamedOption:
@@ -81,8 +88,8 @@ def options_of(words: Sequence[str], known: KnownOptions | None) -> Iterator[Nam
         elif word.startswith("--") or known.single_dash:
             name, equals, _ = word.partition("=")
             bare = name.lstrip("-")
-            takes_value = f"{bare}=" in known.long
-            yield NamedOption(name, word, is_harmless=takes_value or bare in known.long)
+            takes_value = known.knows(f"{bare}=")
+            yield NamedOption(name, word, is_harmless=takes_value or known.knows(bare))
             at += 1 if takes_value and not equals else 0
         else:
             found = [*_cluster(word, known)]

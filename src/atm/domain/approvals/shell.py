@@ -38,12 +38,14 @@ class GlobWord(str):
 class ShellCommand:
     """One program with its words, as the shell would start it."""
 
-    __slots__ = ("assigned", "follows", "is_negated", "redirected", "words")
+    __slots__ = ("assigned", "ends_group", "follows", "is_negated", "redirected", "words")
 
     def __init__(self, follows: str = "") -> None:
         self.follows = follows
         """The sign between it and the command before; `)` if that one ran in a shell of its own."""
         self.is_negated = False
+        self.ends_group = follows == ")"
+        """Is it no command, but what stands behind the bracket of a group?"""
         self.words: list[str] = []
         self.assigned: list[str] = []
         """Names of variables that are set for it alone."""
@@ -242,6 +244,7 @@ class _Reader:
             self._command.assigned.append(name)
         elif is_plain and word in _SKIPPED:
             self._command.is_negated = self._command.is_negated or word == "!"
+            self._command.ends_group = self._command.ends_group or word == "}"
         elif is_plain and word in _RESERVED:
             raise _Unclear(f"it is more than a list of commands ({word})")
         elif any(sign in word for sign in "*?[") or word.startswith(("~", "=")):

@@ -2,14 +2,17 @@
 Settings files: TOML, read without `tomllib` when they are as simple as settings usually are.
 
 `tomllib` takes longer to import than `atm send` takes to run. `read_simple` understands sections, lists of tables in
-them, strings without escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it
-does not know; then the real parser decides. It never accepts what `tomllib` would read otherwise.
+them, lists with one inline table a line, strings without escapes, integers, booleans and one-line lists of strings. At
+the first thing that it does not know it answers None, and the real parser decides. It never accepts what `tomllib`
+would read otherwise.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Value = str | int | float | bool | list["Value"] | dict[str, "Value"]
     Table = dict[str, "Value"]
 
@@ -38,10 +41,15 @@ def read_simple(text: str) -> Table | None:
     root: Table = {}
     section = root
     *lines, last = text.split("\n")
-    for line in [*(line.removesuffix("\r") for line in lines), last]:
+    unread = iter([*(line.removesuffix("\r") for line in lines), last])
+    for line in unread:
         line = line.strip(" \t")
         if not line or line.startswith("#"):
             if not line.isprintable():
+                return None
+            continue
+        if line.endswith("[") and not line.startswith("["):
+            if not _set_tables(section, line, unread):
                 return None
             continue
         opened = _open_section(root, line) if line.startswith("[") else _set(section, line)
@@ -92,6 +100,66 @@ def _set(section: Table, line: str) -> Table | None:
         return None
     section[key] = value
     return section
+
+
+def _set_tables(section: Table, line: str, unread: Iterator[str]) -> bool:
+    """`key = [`, then an inline table a line, then `]`."""
+    key, equals, rest = line.partition("=")
+    key = key.strip(" \t")
+    if not equals or rest.strip(" \t") != "[" or not key or not _BARE.issuperset(key) or key in section:
+        return False
+    items: list[Value] = []
+    may_follow = True
+    for line in unread:
+        line = line.strip(" \t")
+        if line == "]":
+            section[key] = items
+            return True
+        if line and not line.startswith("#"):
+            table = _inline_table(line.removesuffix(",").rstrip(" \t")) if may_follow else None
+            if table is None:
+                return False
+            may_follow = line.endswith(",")
+            items.append(table)
+        elif not line.isprintable():
+            return False
+    return False
+
+
+def _inline_table(text: str) -> Table | None:
+    """`{key = "text", other = ["a", "b"]}`, on one line."""
+    if not text.startswith("{") or not text.endswith("}"):
+        return None
+    table: Table = {}
+    rest = text[1:-1].strip(" \t")
+    while rest:
+        key, equals, rest = rest.partition("=")
+        key, rest = key.strip(" \t"), rest.strip(" \t")
+        end = _end_of_value(rest)
+        value = _value(rest[:end])
+        if not equals or not key or not _BARE.issuperset(key) or key in table or value is None or "#" in rest[:end]:
+            return None
+        table[key] = value
+        rest = rest[end:].strip(" \t")
+        if rest and (not rest.startswith(",") or not rest[1:].strip(" \t")):
+            return None  # no comma, or one that nothing follows
+        rest = rest[1:].strip(" \t")
+    return table
+
+
+def _end_of_value(text: str) -> int:
+    """Where the value at the beginning ends: behind its quote or bracket, or before the next comma."""
+    if text[:1] in ('"', "'"):
+        return text.find(text[0], 1) + 1
+    if not text.startswith("["):
+        comma = text.find(",")
+        return comma if comma >= 0 else len(text)
+    at = 1
+    while at < len(text) and text[at] != "]":
+        at = text.find(text[at], at + 1) + 1 if text[at] in ('"', "'") else at + 1
+        if at <= 0:
+            return len(text)
+    return at + 1
 
 
 def _value(text: str) -> Value | None:
