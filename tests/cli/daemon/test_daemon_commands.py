@@ -574,7 +574,7 @@ def held(crew, layout, tmp_path) -> Iterator[tuple[subprocess.Popen[bytes], Path
 
 
 def test_stopping_waits_for_one_that_is_just_starting(crew, held):
-    _, gate = held
+    starter, gate = held
     stopper = crew.start("daemon", "stop", "--json")
     with pytest.raises(subprocess.TimeoutExpired):
         stopper.wait(1)
@@ -582,7 +582,7 @@ def test_stopping_waits_for_one_that_is_just_starting(crew, held):
         pass  # it goes on
     out, err = stopper.communicate(timeout=SECONDS)
     assert json.loads(out)["outcome"] == "stopped", err
-    assert processes_of(crew.home) == []
+    assert {*processes_of(crew.home)} <= {starter.pid}  # the command that started it may still be ending
 
 
 def test_a_start_whose_daemon_is_stopped_meanwhile_says_so(crew, held):

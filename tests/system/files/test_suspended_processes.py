@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from atm.system.files import processes
 from atm.system.files.processes import suspended_among
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -32,7 +31,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def test_a_stopped_process_is_told_from_one_that_sleeps(sleeper, monkeypatch, has_proc: bool) -> None:
     if not has_proc:
         real = os.path.isdir
-        monkeypatch.setattr(processes.os.path, "isdir", lambda path: path != "/proc/self" and real(path))
+        monkeypatch.setattr(os.path, "isdir", lambda path: path != "/proc/self" and real(path))
     asked = [os.getpid(), sleeper.pid, 0, -1]
     assert suspended_among(asked) == set()
     stop(sleeper)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.system.git.program_settings import setting_with_a_program
+from atm.system.git.program_settings import CANNOT_BE_READ, setting_with_a_program
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,20 @@ from atm.system.git.program_settings import setting_with_a_program
         ('[includeIf "gitdir:x"]\n\tpath = evil\n', "includeif.path"),
         ("[pager]\n\tlog = false\n", ""),
         ("[pager]\n\tlog = sh\n", "pager.log"),
+        ("[core]\n\tcomment = a \\\n[user]\n\tfsmonitor = ./evil.sh", CANNOT_BE_READ),
+        ("[core]\n\tcomment = a\r[user]\n\tfsmonitor = x", CANNOT_BE_READ),
+        ('[core]\n\tfsmonitor = "true#; ./evil.sh"\n', "core.fsmonitor"),
+        ("[core]\n\tfsmonitor = true # as it comes\n", ""),
+        ("[core]\n\tfsmonitor = true;./evil.sh\n", "core.fsmonitor"),
+        ('[hook "x"]\n\tcommand = sh\n', "hook.command"),
+        ('[remote "o"]\n\turl = ext::sh -c x\n', "remote.url"),
+        ('[remote "o"]\n\turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/o/*\n', ""),
+        ('[remote "o"]\n\tuploadpack = sh\n', "remote.uploadpack"),
+        ('[submodule "s"]\n\tupdate = !sh\n', "submodule.update"),
+        ('[submodule "s"]\n\tupdate = rebase\n\tactive = true\n', ""),
+        ("[alias]\n\tlfs = !sh\n", "alias.lfs"),
+        ("[format]\n\tpretty = %GK\n", "format.pretty"),
+        ("[log]\n\tshowSignature = true\n", "log.showsignature"),
         ("# [core]\n; fsmonitor = x\n", ""),
         ("[user]\n\tname = [core] fsmonitor = x\n", ""),
     ],

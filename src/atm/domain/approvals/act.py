@@ -25,7 +25,19 @@ class Act:
     """One thing that a call would do."""
 
     __slots__ = (
-        *("branches", "effect", "is_sensitive", "needs", "operation", "options", "paths", "script", "texts", "why"),
+        *(
+            "branches",
+            "effect",
+            "is_elsewhere",
+            "is_sensitive",
+            "needs",
+            "operation",
+            "options",
+            "paths",
+            "script",
+            "texts",
+            "why",
+        ),
         *("words", "writes"),
     )
 
@@ -47,6 +59,8 @@ class Act:
         """The program under the name that counts, and its words: what a rule that allows is compared with."""
         self.options: list[NamedOption] = []
         """Every option among the words, one letter at a time, and whether it is known to be harmless."""
+        self.is_elsewhere = False
+        """Does git run in another folder than the top of the worktree?"""
         self.script = ""
         """The file with commands that a shell is given: a rule allows it only if it names that very file."""
         self.effect = MAY_DO_ANYTHING

@@ -23,6 +23,7 @@ from atm.domain.approvals.options import (
     CHANGES_INSIDE,
     KNOWN_OPTIONS,
     MAY_DO_ANYTHING,
+    READS,
     could_become_an_option,
     known_options,
     options_of,
@@ -71,7 +72,26 @@ _MOVING = ("cd", "chdir", "pushd", "popd")
 def acts_of(line: str, place: CallPlace) -> ShellLine:
     found = ShellLine()
     _take_line(found, line, place, 0)
+    _judge_what_follows_a_change(found)
     return found
+
+
+def _judge_what_follows_a_change(found: ShellLine) -> None:
+    """Files and folders are looked at before the line runs: what a command of it makes was not there yet."""
+    has_changed = False
+    for act in found.acts:
+        if has_changed and act.is_elsewhere:
+            found.doubt("git runs in a folder that an earlier command of the line may have made a repository")
+        if has_changed and act.effect == CHANGES_INSIDE and act.words[0] not in ("git", "atm"):
+            act.may_do_anything("an earlier command of the line may have made a link that leads elsewhere")
+        has_changed = has_changed or (bool(act.words) and act.effect != READS and not _makes_no_links(act.words))
+
+
+def _makes_no_links(words: Sequence[str]) -> bool:
+    return words[0] in ("mkdir", "touch", "rm", "rmdir", "atm") or list(words[:2]) in (
+        ["git", "add"],
+        ["git", "commit"],
+    )
 
 
 def _take_line(found: ShellLine, line: str, place: CallPlace, depth: int) -> bool:
@@ -238,9 +258,22 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
 
 
 def _is_evaluated(words: Sequence[str]) -> bool:
-    """`printf -v 'a[$(x)]'` and `test -v` run what is in the brackets; zsh does so wherever it wants a number."""
+    """
+    `printf -v 'a[$(x)]'` and `test -v` run what is in the brackets. Zsh evaluates numbers as arithmetic, which assigns.
+    """
     rest = words[1:-1] if words[0] == "[" else words[1:]
-    return any(word[:2] in ("-v", "-R") or any(sign in word for sign in "[$`(") for word in rest)
+    if words[0] == "printf" and rest and not rest[0].startswith("-") and _prints_only_texts(rest[0]):
+        return False
+    operators = ("=", "==", "!=")
+    return any(
+        word[:2] in ("-v", "-R") or (word not in operators and any(sign in word for sign in "[$`(=+")) for word in rest
+    )
+
+
+def _prints_only_texts(template: str) -> bool:
+    """Has a format of printf no conversion that wants a number?"""
+    conversions = template.replace("%%", "").split("%")[1:]
+    return all(part.lstrip("-0123456789.")[:1] in ("s", "b", "q") for part in conversions)
 
 
 _READ_BY_NAME_ONLY = ("rm", "rmdir")
@@ -254,19 +287,26 @@ def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str],
         rest = words[: words.index("--")] if "--" in words and known is not None and not known.passes_on else words
         if any(isinstance(word, GlobWord) and could_become_an_option(word) for word in rest[1:]):
             found.doubt("a pattern stands where the name of a file could become an option")
+    operands = _operands(words[1:])
+    listed = next((word for word in operands if word.startswith("@")), "")
+    if listed and (known is None or known.effect == MAY_DO_ANYTHING):
+        act.takes(listed, f"{name} may read options from a file")
     if known is None:
         return
-    operands = [word for word in words[1:] if not word.startswith("-")]
-    if name == "uniq" and len(operands) > 1:
+    if name == "uniq" and (len(operands) > 1 or any(isinstance(word, GlobWord) for word in operands)):
         act.takes(operands[-1], "uniq writes its second file")
-    elif name == "date" and any(not word.startswith("+") for word in operands) and not _has_letter(words, "d"):
+    elif name == "date" and not _is_told_a_date(act) and any(not word.startswith("+") for word in operands):
         act.takes(operands[0], "date sets the clock")
     elif name in ("make", "gmake", "npm") and any("=" in word for word in operands):
         act.takes(next(word for word in operands if "=" in word), f"{name} is given a variable")
     if name == "atm":
         return
     if known.effect == MAY_DO_ANYTHING:
-        paths = [path for word in operands if "/" in word and "://" not in word for path in place.every(word)]
+        if name == "go" and any("@" in word for word in operands):
+            act.takes(
+                next(word for word in operands if "@" in word), "go fetches a module of that version, and runs it"
+            )
+        paths = [path for word in operands if "://" not in word for path in place.every(word)]
         if any(not place.is_within(path) for path in paths):
             act.takes(operands[-1], f"{name} is given files outside of the worktree")
     elif name != "git":
@@ -274,9 +314,41 @@ def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str],
             act.reads_only()
         told = sed_scripts(words) if name == "sed" else None
         act.stays_inside(files_in(told[1] if told else words[1:], place), place)
-        follows_links = act.effect == CHANGES_INSIDE and name not in _READ_BY_NAME_ONLY
-        if follows_links and any(isinstance(word, GlobWord) for word in operands):
+        may_follow = [word for word in operands if isinstance(word, GlobWord) and not _names_links(name, word)]
+        if act.effect == CHANGES_INSIDE and may_follow:
             act.may_do_anything("a pattern may name a link that leads elsewhere")
+        if name in ("cp", "mv"):
+            _judge_copies(act, name, words, operands, place)
+
+
+def _is_told_a_date(act: Act) -> bool:
+    return any(option.name in ("-d", "--date") for option in act.options)
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    """Words that are no options: `-` is one, and so is everything behind `--`."""
+    found: list[str] = []
+    is_over = False
+    for word in words:
+        if is_over or word == "-" or not word.startswith("-"):
+            found.append(word)
+        is_over = is_over or word == "--"
+    return found
+
+
+def _names_links(name: str, word: str) -> bool:
+    """Is a link that the pattern finds removed itself, and nothing behind it? Not if a folder on the way may be one."""
+    folder, _, last = word.rpartition("/")
+    return name in _READ_BY_NAME_ONLY and bool(last) and not any(sign in folder for sign in "*?[")
+
+
+def _judge_copies(act: Act, name: str, words: Sequence[str], operands: Sequence[str], place: CallPlace) -> None:
+    """A file goes into a folder under its own name, where a link may lie; of a whole folder the names are not seen."""
+    if name == "cp" and any(_has_letter(words, letter) for letter in "rRa"):
+        act.may_do_anything("the files of a folder may be written through links")
+    for source in operands[:-1]:
+        last = source.rstrip("/").rpartition("/")[2]
+        act.stays_inside([path for to in place.every(operands[-1]) for path in (f"{to}/{last}",)], place)
 
 
 def _is_network(name: str, words: Sequence[str]) -> bool:
@@ -352,6 +424,8 @@ def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: Call
         found.doubt(f"what {name} starts cannot be seen")
         return
     layer.paths = []
+    if any(isinstance(word, GlobWord) for word in words[1:own]):
+        found.doubt(f"a pattern among the words of {name} may become what it starts")
     is_privileged = name in PRIVILEGED
     odd = next((option.name for option in layer.options if not option.is_harmless), "")
     if not is_privileged and (odd or layer.effect == MAY_DO_ANYTHING):

@@ -37,6 +37,9 @@ def why_not_allowed(pattern: str, act: Act) -> str:
     verb = named[1].rstrip("*") if len(named) > 1 else ""
     if program in VERBED and verb and act.words[1:2] != [verb]:
         return f"the pattern {pattern!r} names another verb"
+    fixed = next((at for at, word in enumerate(named) if any(sign in word for sign in _WILD)), len(named))
+    if list(act.words[1:fixed]) != named[1:fixed]:
+        return f"the pattern {pattern!r} spells other words"  # "a b" in quotes is one word, and reads like two
     if act.script and act.script not in named:
         return f"the pattern {pattern!r} does not name the file {act.script}"
     odd = next((one for one in act.options if not one.is_harmless and not _is_spelled(one, named)), None)

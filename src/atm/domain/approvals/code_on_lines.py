@@ -103,15 +103,26 @@ def sed_scripts(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
             scripts += [*_next(taken)]
         elif word.startswith("--expression="):
             scripts.append(word.partition("=")[2])
-        elif word.startswith(("-f", "--f", "--e")) or any(sign in _letters(word) for sign in "ef"):
-            return None
         elif word in ("-l", "--line-length"):
             next(taken, None)
+        elif word.startswith(("-f", "--f", "--e")) or set(_letters(word)) - _PLAIN_SED or not _is_plain_suffix(word):
+            return None
         elif not word.startswith("-") or word == "-":
             rest.append(word)
     if not scripts and rest:
         scripts.append(rest.pop(0))
     return scripts, rest
+
+
+_PLAIN_SED = frozenset("nErszu")
+"""Options of sed that take no value."""
+
+
+def _is_plain_suffix(word: str) -> bool:
+    """The suffix of `-i` may hold `*` and `/`, and then it names another place for the file as it was."""
+    suffix = word.partition("=")[2] if word.startswith("--in") else ""
+    suffix = word[1:].partition("i")[2] if word.startswith("-") and not word.startswith("--") else suffix
+    return "/" not in suffix and "*" not in suffix
 
 
 def _letters(word: str) -> str:

@@ -51,6 +51,7 @@ def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace)
             act.runs(["git", verb, *rest], known_options(["git", verb]))
     act.paths = files_in(rest, place)
     _take_verb(found, act, verb, rest, place)
+    act.is_elsewhere = {place.real(folder) for folder in place.folders} != {place.real(place.root)}
     why = place.why_git_differs() if verb else ""
     if why:
         found.doubt(why)

@@ -23,7 +23,7 @@ tell it to do (`make`, `pytest`). Only the first two are known to be without eff
 class KnownOptions:
     """The harmless options of one program, or of one of its verbs."""
 
-    __slots__ = ("all_harmless", "attached", "effect", "flags", "long", "passes_on", "single_dash", "valued")
+    __slots__ = ("all_harmless", "alone", "attached", "effect", "flags", "long", "passes_on", "single_dash", "valued")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class KnownOptions:
         all_harmless: bool = False,
         single_dash: bool = False,
         passes_on: bool = False,
+        alone: str = "",
     ) -> None:
         self.effect = effect
         self.flags = flags
@@ -44,6 +45,8 @@ class KnownOptions:
         """Letters whose value is the rest of the word, or the next one."""
         self.attached = attached
         """Letters whose value, if there is one, is the rest of the word."""
+        self.alone = alone
+        """Letters with a value that are harmless only as a word of their own: in a cluster, others take words too."""
         self.long = f" {long} "
         """
         Names without dashes, between spaces; those that end with `=` take the next word as their value if they have
@@ -74,27 +77,31 @@ class NamedOption:
 
 
 def options_of(words: Sequence[str], known: KnownOptions | None) -> Iterator[NamedOption]:
-    """Every option among the words behind a program's name, one letter at a time."""
-    at, is_over = 0, False
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if not word.startswith("-") or word == "-" or is_over:
-            continue
-        if known is None or known.all_harmless:
+    """
+    Every option among the words behind a program's name, one letter at a time.
+
+    The word behind an option is judged like any other, although it may be the option's value: a value that begins with
+    a dash costs a question, and an option that was taken for a value would cost more. For the same reason a `--` behind
+    an option that may take it as its value ends nothing.
+    """
+    is_over = may_take = False
+    for word in words:
+        if is_over or not word.startswith("-") or word == "-":
+            may_take = False
+        elif known is None or known.all_harmless:
             yield NamedOption(word, word, is_harmless=known is not None)
         elif word == "--":
-            is_over = not known.passes_on
+            is_over, may_take = not (known.passes_on or may_take), False
         elif word.startswith("--") or known.single_dash:
             name, equals, _ = word.partition("=")
             bare = name.lstrip("-")
-            takes_value = known.knows(f"{bare}=")
-            yield NamedOption(name, word, is_harmless=takes_value or known.knows(bare))
-            at += 1 if takes_value and not equals else 0
+            takes_value, stands_alone = known.knows(f"{bare}="), known.knows(bare)
+            yield NamedOption(name, word, is_harmless=takes_value or stands_alone)
+            may_take = not equals and not stands_alone
         else:
             found = [*_cluster(word, known)]
             yield from found
-            at += 1 if len(found) == len(word) - 1 and word[-1] in known.valued else 0
+            may_take = len(found) == len(word) - 1 and word[-1] in known.valued
 
 
 def _cluster(word: str, known: KnownOptions) -> Iterator[NamedOption]:
@@ -102,7 +109,7 @@ def _cluster(word: str, known: KnownOptions) -> Iterator[NamedOption]:
         if letter.isdecimal() and at == 2 and "#" in known.flags and word[1:].isdecimal():
             yield NamedOption("-#", word, is_harmless=True)  # `git log -5`, `head -20`
             return
-        takes_value = letter in known.valued or letter in known.attached
+        takes_value = letter in known.valued or letter in known.attached or (letter in known.alone and len(word) == 2)
         yield NamedOption(f"-{letter}", word, is_harmless=takes_value or letter in known.flags)
         if takes_value or letter not in known.flags:
             return
@@ -275,8 +282,8 @@ _PYTEST = KnownOptions(
     "kmn",
     "verbose quiet exitfirst maxfail= tb= lf last-failed ff failed-first nf new-first sw stepwise co collect-only "
     "durations= durations-min= no-header no-summary capture= color= strict-markers strict-config numprocesses= dist= "
-    "show-capture= disable-warnings deselect= markers fixtures version help cov-report= timeout= randomly-seed= "
-    "runxfail sw-skip stepwise-skip pdbcls setup-show full-trace showlocals no-showlocals verbosity= cache-show",
+    "show-capture= disable-warnings deselect= markers fixtures version help timeout= randomly-seed= "
+    "runxfail sw-skip stepwise-skip setup-show full-trace showlocals no-showlocals verbosity= cache-show",
     "r",
 )
 _NPM = KnownOptions(
@@ -360,8 +367,9 @@ KNOWN_OPTIONS: dict[str, KnownOptions] = {
     "tree": KnownOptions(
         READS,
         "adfishDpugCnNqtrvxlFJXASQ",
-        "LIP",
+        "",
         "dirsfirst noreport prune gitignore du si charset= filelimit= filesfirst",
+        alone="LIP",
     ),
     "rg": KnownOptions(
         READS,

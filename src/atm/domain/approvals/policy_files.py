@@ -7,6 +7,8 @@ gone without a word. A file without a policy is not judged.
 
 from __future__ import annotations
 
+from atm.domain.untrusted_text import shell_word
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -49,9 +51,9 @@ def problem_of_link(path: PolicyPath) -> PolicyFileProblem | None:
     name = path.path
     if path.is_dangling:
         what = f"{name} is a link to a file that does not exist: put the policy there, or remove the link"
-        return PolicyFileProblem(name, what, f"ls -l {_word(name)}")
+        return PolicyFileProblem(name, what, f"ls -l {shell_word(name)}")
     if path.is_link:
-        word, copy = _word(name), _word(f"{name}.new")
+        word, copy = shell_word(name), shell_word(f"{name}.new")
         command = f"cp -RLp {word} {copy} && rm {word} && mv {copy} {word}"
         return PolicyFileProblem(name, f"{name} is a link, and a policy must be a file", command)
     return None
@@ -64,12 +66,12 @@ def problem_of_file(path: PolicyPath, own: Collection[int]) -> PolicyFileProblem
         return foreign_file(name, path.owner)
     if path.owner is not None and path.mode & WRITABLE_BY_OTHERS:
         what = f"{name} can be changed by other users (mode {path.mode & 0o777:o})"
-        return PolicyFileProblem(name, what, f"chmod go-w {_word(name)}")
+        return PolicyFileProblem(name, what, f"chmod go-w {shell_word(name)}")
     return None
 
 
 def foreign_file(path: str, owner: int) -> PolicyFileProblem:
-    return PolicyFileProblem(path, f"{path} belongs to another user ({owner})", f'chown "$(id -u)" {_word(path)}')
+    return PolicyFileProblem(path, f"{path} belongs to another user ({owner})", f'chown "$(id -u)" {shell_word(path)}')
 
 
 def problem_of_parents(folders: Sequence[PolicyPath], own: Collection[int]) -> PolicyFileProblem | None:
@@ -84,11 +86,5 @@ def problem_of_parents(folders: Sequence[PolicyPath], own: Collection[int]) -> P
             return foreign_file(folder.path, folder.owner)
         if folder.mode & WRITABLE_BY_ALL and not folder.mode & STICKY:
             what = f"every user can replace files in {folder.path}"
-            return PolicyFileProblem(folder.path, what, f"chmod o-w {_word(folder.path)}")
+            return PolicyFileProblem(folder.path, what, f"chmod o-w {shell_word(folder.path)}")
     return None
-
-
-def _word(path: str) -> str:
-    from atm.domain.untrusted_text import shell_word  # here: most files are as they should be
-
-    return shell_word(path)

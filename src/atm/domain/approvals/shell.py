@@ -100,6 +100,8 @@ class _Reader:
         """Has the word so far a wildcard without quotes?"""
         self._differs = ""
         """Where shells read the line differently. The rest is read as bash does, so that rules that forbid see it."""
+        self._has_ampersand = False
+        """Was there `&>`? What stands behind it is another command for shells that do not know it."""
         self._is_closed = False
         """Was the last word a closing brace?"""
         self._operator = ""
@@ -148,8 +150,8 @@ class _Reader:
             if end < 0:
                 raise _Unclear("a quote is not closed")
             text = self._line[self._at + 1 : end]
-            if (len(text) - len(text.rstrip("\\"))) % 2:
-                self._note_difference("where a quote ends depends on the shell")  # fish reads \' as a quote in quotes
+            if "\\\\" in text or text.endswith("\\"):
+                self._note_difference("what a quoted backslash means depends on the shell")  # fish: \\ is \, \' is '
             self._take(text, is_plain=False)
             self._at = end + 1
         elif sign == '"':
@@ -161,6 +163,8 @@ class _Reader:
             raise _Unclear("it holds a substitution")
         elif (sign < " " and sign != "\t") or sign == "\x7f":
             raise _Unclear("it holds a control character")
+        elif sign.isspace():
+            raise _Unclear("it holds a blank that some shells take for a space")
         else:
             self._take(sign)
             self._at += 1
@@ -219,10 +223,14 @@ class _Reader:
         if not self._in_word:
             return
         word, is_plain = "".join(self._word), self._is_plain
+        if self._braces == "{,":
+            self._note_difference("a brace that is not closed may be closed by a later word in some shells")
         word = GlobWord(word) if self._is_glob else word
         self._word, self._in_word, self._is_plain, self._braces, self._is_glob = [], False, True, "", False
         if is_plain and word in ("{", "}") and (self._command.words or self._operator):
             self._note_difference("a brace among the words ends a list in some shells")
+        elif self._has_ampersand and not self._operator:
+            self._note_difference("a word behind &> belongs to another command in some shells")
         elif self._is_closed and not self._operator:
             self._note_difference("a word behind a closing brace means more in some shells")
         elif is_plain and word.startswith("=") and len(word) > 1:
@@ -277,6 +285,10 @@ class _Reader:
 
     def _read_redirection(self) -> None:
         number = "".join(self._word) if self._in_word and self._is_plain else ""
+        if number.startswith("{"):
+            raise _Unclear("a redirection sets a variable in some shells")
+        if _is_range(self._line, self._at):
+            raise _Unclear("it holds a pattern of numbers, as some shells know them")
         if number.isascii() and number.isdecimal():
             self._word, self._in_word = [], False
         else:
@@ -285,6 +297,7 @@ class _Reader:
             if self._line.startswith(operator, self._at):
                 break
         self._at += len(operator)
+        self._has_ampersand = self._has_ampersand or operator.startswith("&")
         if operator == "<<":
             raise _Unclear("it holds a here-document")
         if self._line[self._at : self._at + 1] == "(":
@@ -301,10 +314,20 @@ class _Reader:
         self.end_command(")" if was_closed else sign)
 
     def end_command(self, sign: str = "") -> None:
-        self._is_closed = False
+        self._is_closed = self._has_ampersand = False
         if not self._command.is_empty:
             self.commands.append(self._command)
         self._command = ShellCommand(sign)
+
+
+def _is_range(line: str, at: int) -> bool:
+    """`<->` and `<1-9>` are patterns for names of numbers in zsh."""
+    if line[at : at + 1] != "<":
+        return False
+    end = at + 1
+    while end < len(line) and line[end] in "0123456789-":
+        end += 1
+    return "-" in line[at + 1 : end] and line[end : end + 1] == ">"
 
 
 def _assigned_name(word: str) -> str:

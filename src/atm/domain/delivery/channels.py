@@ -24,7 +24,7 @@ WAKE, WAIT = "wake", "wait"
 """Not channels: tell an idle agent that mail waits, and leave it to the agent's next sign of life."""
 
 
-NO_SESSION = "no session of this agent is known here; `atm read` and hooks show its mail"
+NO_SESSION = "no session of this agent is known here; `atm read` and hooks show it"
 WAITS_FOR_A_PERSON = "its program asks a person; its mail is shown when that is answered"
 
 NATIVE_BACKENDS = ("in-process", "iterm2")
@@ -80,9 +80,9 @@ def choose_channel(
 
 
 def _to_window(member: str, team: str) -> str:
-    """The way to what is in front of the agent, if atm knows its window."""
+    """The command that opens the window of an agent that atm started."""
     named = f"--team {shell_word(team)} " if team else ""
-    return f"if atm started it in a window, open that: atm attach {named}{shell_words(member)}"
+    return f"if atm started it: atm attach {named}{shell_words(member)}"
 
 
 def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> ChannelChoice:

@@ -65,7 +65,7 @@ def _why_wanted(tasks: Sequence[AskedTask], wanted: int, runtimes: int) -> str:
     if wanted == 1:
         return "1 task is ready at a time"
     if wanted == min(2, ready):
-        return f"{ready} tasks are ready at once"
+        return f"{counted(ready, 'task')} are ready at once"
     if wanted > runtimes and wanted == agents_for(len(tasks)):
         return f"one for every six of {counted(len(tasks), 'task')}"
     return "one for each runtime that is named"
@@ -73,7 +73,10 @@ def _why_wanted(tasks: Sequence[AskedTask], wanted: int, runtimes: int) -> str:
 
 def _and_more(more: int) -> str:
     """Agents beside those that were asked for."""
-    return f", and {'one' if more == 1 else more} for tasks that none of these can do" if more > 0 else ""
+    if more <= 0:
+        return ""
+    what = "for tasks that none of these can do"
+    return f", and one {what}" if more == 1 else f", and {more} {what}"
 
 
 def seats_for(

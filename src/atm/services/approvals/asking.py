@@ -96,9 +96,7 @@ def _known(room: Approvalroom, team: str, digest: str, call_id: str) -> Approval
         if one.may_be_used(now, room.valid, call_id):
             if one.used_at is not None or not audit_problem(room, one):
                 return one
-        elif one.still_denies(now, room.valid):
-            return one
-        elif one.state(now) == WAITING and not _is_moot(room, one):
+        elif one.still_denies(now, room.valid) or (one.state(now) == WAITING and not _is_moot(room, one)):
             return one
     return None
 

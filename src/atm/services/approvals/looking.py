@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KEEP_DAYS = 30
 DAY = 86_400.0
 
+
 def waiting_in(room: Approvalroom, team: str) -> list[Approval]:
     """Those whose asker still needs an answer, oldest first. Only looks."""
     now = room.clock.now()

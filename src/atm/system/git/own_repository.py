@@ -90,7 +90,7 @@ def _common_folder(git: str) -> str:
 
 def _setting(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read(LONGEST_SETTINGS + 1)
     except FileNotFoundError:
         return ""

@@ -20,6 +20,7 @@ _BY_SECTION: dict[str, tuple[str, ...]] = {
     "filter": ("clean", "smudge", "process"),
     "merge": ("driver",),
     "gpg": ("program", "defaultkeycommand"),
+    "log": ("showsignature",),
     "sequence": ("editor",),
     "interactive": ("difffilter",),
     "trailer": ("command", "cmd"),
@@ -27,24 +28,57 @@ _BY_SECTION: dict[str, tuple[str, ...]] = {
     "include": ("path",),
     "includeif": ("path",),
     "uploadpack": ("packobjectshook",),
+    "hook": ("command",),
+    "remote": ("uploadpack", "receivepack", "vcs"),
+    "credential": ("helper",),
+    "init": ("templatedir",),
+    **dict.fromkeys(("difftool", "mergetool", "browser", "man"), ("cmd", "path")),
 }
 """Section and keys, with or without a subsection. What is included is another file that could name programs."""
 
+_SECTIONS = ("pager", "alias", "protocol")
+"""Sections all of whose keys count; a switch in them, such as `pager.log = false`, names no program."""
+
 _SWITCHES = ("true", "false", "yes", "no", "on", "off", "1", "0", "")
+_SWITCHED = (*_SECTIONS, "core.fsmonitor")
+CANNOT_BE_READ = "a line that this reader does not understand"
 
 
 def setting_with_a_program(text: str) -> str:
     """The first setting that names a program, or that cannot be read; empty if there is none."""
+    if "\r" in text.replace("\r\n", "\n"):
+        return CANNOT_BE_READ
     for section, key, value in _settings(text):
-        if section == "pager" or key in _BY_SECTION.get(section, ()):
-            is_switch = section == "pager" or key == "fsmonitor"
-            if not (is_switch and value.strip('"').lower() in _SWITCHES):
-                return f"{section}.{key}"
+        if value.endswith("\\"):
+            return CANNOT_BE_READ  # the next line goes on with it, whatever it looks like
+        name = f"{section}.{key}"
+        if section in _SECTIONS or key in _BY_SECTION.get(section, ()):
+            is_switch = name in _SWITCHED or section in _SWITCHED
+            if not (is_switch and _plain(value) in _SWITCHES):
+                return name
+        if _names_a_program(section, key, value):
+            return name
     return ""
 
 
+def _plain(value: str) -> str:
+    """Without a remark; a value with quotes or escapes is taken as it is, and is no switch."""
+    if any(sign in value for sign in "\"'\\"):
+        return value
+    return value.partition(" #")[0].partition(" ;")[0].strip().lower()
+
+
+def _names_a_program(section: str, key: str, value: str) -> bool:
+    """Of some settings only the value tells."""
+    if (section, key) == ("remote", "url") or (section, key) == ("remote", "pushurl"):
+        return value.strip("\"' ").startswith("ext::")
+    if (section, key) == ("submodule", "update"):
+        return "!" in value
+    return section in ("format", "pretty") and "%G" in value
+
+
 def _settings(text: str) -> Iterator[tuple[str, str, str]]:
-    """Section, key and value. A continued line is read as a key as well: rather one too many than one too few."""
+    """Section, key and value with whatever follows it on its line."""
     section = ""
     for line in text.split("\n"):
         rest = line.strip().lstrip("\ufeff")
@@ -54,7 +88,7 @@ def _settings(text: str) -> Iterator[tuple[str, str, str]]:
             rest = rest.strip()
         if rest and rest[0] not in "#;":
             key, _, value = rest.partition("=")
-            yield section, key.split()[0].lower() if key.split() else "", value.partition("#")[0].strip()
+            yield section, key.split()[0].lower() if key.split() else "", value.strip()
 
 
 def _after_header(line: str) -> tuple[str, str, str]:
