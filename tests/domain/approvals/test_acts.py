@@ -268,7 +268,7 @@ def test_what_leaves_the_machine_or_costs_money_is_for_a_person(line, operation)
 
 OUTSIDE = [
     *("rm -rf /", "rm -rf ~", "rm -rf ~/x", "rm -rf ..", "rm -rf .", "rm -rf ../x", "rm -rf a/../../x", "rm -rf /*"),
-    *(f"rm -rf {WORK}", f"rm -rf {WORK}/.", f"rm -rf {WORK}x", "rm", "rm -rf", "rm -- -x", "RM -rf /x", "rm ../a=b"),
+    *(f"rm -rf {WORK}", f"rm -rf {WORK}/.", f"rm -rf {WORK}x", "rm", "rm -rf", "RM -rf /x", "rm ../a=b"),
     *("rm -rf .git", "rm -rf .git/hooks", "rm -rf .GIT", "rm -rf sub/.git", "unlink /x", "shred /x", "rmdir ../x"),
     *("busybox rm -rf /x", "toybox rm /x", "find / -delete", "find .. -name x -delete", "find a /b -delete"),
     *("git -C / clean -fd", "git rm /x", "git worktree remove ../x", "git -C .. rm x"),

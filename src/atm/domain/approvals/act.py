@@ -134,6 +134,18 @@ class Act:
         self.needs.append(text)
 
 
+PROTECTED = frozenset(
+    (
+        *(".git", ".atm", ".atm.toml", ".claude", ".codex", ".gemini", ".opencode", "opencode.json", ".mcp.json"),
+        *(".envrc", ".husky"),
+    )
+)
+"""
+Names within a worktree that are never written as a matter of course: git's own folder, and files that decide what
+agents may do and what runs by itself.
+"""
+
+
 class CallPlace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
@@ -187,11 +199,11 @@ class CallPlace:
         return normal(path)
 
     def holds(self, path: str) -> bool:
-        """Is it below the worktree, and not the worktree itself or its git folder, in whatever letters?"""
+        """Is it below the worktree, and neither the worktree itself nor one of `PROTECTED`, in whatever letters?"""
         root = self.real(self.root).rstrip("/")
         real = self.real(path) if not path.startswith("~") else path
         inside = real.removeprefix(f"{root}/")
-        return inside != real and bool(inside) and ".git" not in inside.lower().split("/")
+        return inside != real and bool(inside) and PROTECTED.isdisjoint(inside.lower().split("/"))
 
     def is_within(self, path: str) -> bool:
         """Is it the worktree, or anything in it?"""
@@ -229,9 +241,11 @@ def normal(path: str) -> str:
 def files_in(words: Sequence[str], place: CallPlace) -> list[str]:
     """Every word that may be the name of a file, and what stands behind the `=` of those that have one."""
     named: list[str] = []
+    is_over = False
     for word in words:
-        if not word.startswith("-"):
+        if is_over or not word.startswith("-"):
             named.append(word)
+        is_over = is_over or word == "--"
         if "=" in word:
             named.append(word.partition("=")[2])
     return list(dict.fromkeys(path for word in named if word and "://" not in word for path in place.every(word)))

@@ -78,8 +78,13 @@ def acts_of(line: str, place: CallPlace) -> ShellLine:
 
 def _judge_what_follows_a_change(found: ShellLine) -> None:
     """Files and folders are looked at before the line runs: what a command of it makes was not there yet."""
-    has_changed = False
+    has_changed = has_new_index = False
     for act in found.acts:
+        if has_new_index and act.words[:2] in (["git", "status"], ["git", "diff"]):
+            found.doubt("git looks into repositories that an earlier command of the line may have added")
+        has_new_index = has_new_index or (
+            act.words[:1] == ["git"] and act.effect != READS and act.words[1:2] not in (["commit"], ["branch"])
+        )
         if has_changed and act.is_elsewhere:
             found.doubt("git runs in a folder that an earlier command of the line may have made a repository")
         if has_changed and act.effect == CHANGES_INSIDE and act.words[0] not in ("git", "atm"):

@@ -16,7 +16,17 @@ SHELL, WRITE, EDIT, READ, FETCH, SEARCH, EXIT_PLAN = (
 
 KNOWN_TOOLS: dict[str, str] = {
     **dict.fromkeys(
-        ("bash", "monitor", "shell", "run_shell_command", "exec_command", "local_shell", "unified_exec", "execute"),
+        (
+            "bash",
+            "monitor",
+            "powershell",
+            "shell",
+            "run_shell_command",
+            "exec_command",
+            "local_shell",
+            "unified_exec",
+            "execute",
+        ),
         SHELL,
     ),
     **dict.fromkeys(("write", "write_file", "create_file"), WRITE),
@@ -33,6 +43,7 @@ KNOWN_TOOLS: dict[str, str] = {
 }
 """Vendors' names of their tools, in small letters, and what we call them."""
 
+POWERSHELL = "powershell"
 WRITING = (SHELL, WRITE, EDIT)
 MOST_SHOWN = 100_000
 """Characters of a diff that are kept. What is cut is said."""
@@ -45,7 +56,7 @@ class AgentCall:
 
     __slots__ = (
         *("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool"),
-        *("unclear", "vendor_shell"),
+        *("is_unknown", "unclear", "vendor_shell"),
     )
 
     def __init__(
@@ -62,6 +73,7 @@ class AgentCall:
         call_id: str = "",
         unclear: str = "",
         vendor_shell: bool = False,
+        is_unknown: bool = False,
     ) -> None:
         self.own_name = tool
         """As its vendor calls it."""
@@ -80,6 +92,8 @@ class AgentCall:
         """The vendor's number of this very call, where there is one."""
         self.unclear = unclear
         """Why its arguments do not say what would be executed; empty if they do."""
+        self.is_unknown = is_unknown
+        """Does atm not know that its vendor has such a tool, and has the tool a command?"""
         self.vendor_shell = vendor_shell
         """Did the vendor's own protocol put a shell around the line, as Codex's app-server does?"""
 
@@ -137,6 +151,8 @@ class Understood:
 def understand(call: AgentCall, place: CallPlace) -> Understood:
     if call.is_shell:
         line = acts_of(call.line, place)
+        if call.own_name.lower() == POWERSHELL:
+            line.doubt("atm does not read the language of PowerShell")
         unclear = call.unclear or line.unclear or ("" if call.command.strip() else "it names no command")
         for act in line.acts:
             if call.branch and act.operation == GIT_PUSH:

@@ -139,10 +139,21 @@ def _next(taken: Iterator[str]) -> list[str]:
     return [] if following is None else [following]
 
 
+def _has_odd_bracket(script: str) -> bool:
+    """Where a `[…]` ends, and whether a delimiter in it counts, depends on the program."""
+    at = script.find("[")
+    while at >= 0:
+        end = script.find("]", at + 2)
+        if end < 0 or any(sign in script[at:end] for sign in "/|#,:@!%_;\n"):
+            return True
+        at = script.find("[", end)
+    return False
+
+
 def is_harmless_sed(script: str) -> bool:
     import re
 
-    if len(script) > LONGEST_SCRIPT:
+    if len(script) > LONGEST_SCRIPT or _has_odd_bracket(script):
         return False
     known, at = re.compile(HARMLESS_SED), 0
     while at < len(script):

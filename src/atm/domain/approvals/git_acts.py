@@ -55,11 +55,42 @@ def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace)
     why = place.why_git_differs() if verb else ""
     if why:
         found.doubt(why)
-    if any("%G" in word for word in rest):
-        act.takes(next(word for word in rest if "%G" in word), "git asks gpg about signatures")
+    signed = next((word for word in rest if _asks_about_signatures(word)), "")
+    if signed:
+        act.takes(signed, "git asks gpg about signatures")
+    if _opens_editor(verb, rest):
+        act.takes(verb, f"git {verb} opens an editor without a message (-m) or --no-edit")
     operands = [word for word in rest if not word.startswith("-")]
     if operands and (verb in _CHANGING_WITH_OPERANDS or (verb == "stash" and operands[0] in ("drop", "clear"))):
         act.may_do_anything(f"git {verb} {operands[0]} changes what other worktrees share")
+
+
+def _asks_about_signatures(word: str) -> bool:
+    plain = word.replace("%+", "%").replace("%-", "%").replace("% ", "%")
+    return "%G" in plain or (word.startswith("--") and "signature" in word)
+
+
+_WITH_MESSAGE = ("--message", "--no-edit", "--file", "--fixup", "--reuse-message", "--dry-run", "--abort", "--quit")
+"""Options with which git needs no editor; `-m`, `-C` and `-F` beside them."""
+
+
+def _opens_editor(verb: str, rest: Sequence[str]) -> bool:
+    """Is a message needed that the line does not give?"""
+    has_message = any(
+        word.partition("=")[0] in _WITH_MESSAGE
+        or (word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in "mCF"))
+        for word in rest
+    )
+    if verb == "commit":
+        return not has_message
+    if verb == "tag":
+        return any(word in ("-a", "--annotate", "-s", "--sign") for word in rest) and not has_message
+    if verb == "merge":
+        goes_by_itself = any(word in ("--ff-only", "--squash", "--no-commit") for word in rest)
+        return not (has_message or goes_by_itself)
+    if verb in ("revert", "cherry-pick", "rebase"):
+        return not has_message and (verb == "revert" or "--continue" in rest) and "--skip" not in rest
+    return False
 
 
 _CHANGING_WITH_OPERANDS = ("remote", "reflog", "tag", "branch")

@@ -184,7 +184,7 @@ def _in_layer(layer: PolicyLayer, call: Understood) -> Judgement | None:
         return Judgement(ALLOW, allowing[0], chain, "a rule allows it", is_granted=True)
     if not layer.default:
         return None
-    return _by_default(layer, unasked, chain)
+    return _by_default(layer, unasked, chain, call)
 
 
 def _restricted(
@@ -199,7 +199,7 @@ def _restricted(
         granted = [one for one in restricting if one.decision == ASK_LEAD]
         open_acts = [act for act in unasked if not _given_to_lead(granted, act, call)]
         if open_acts:
-            left = _by_default(layer, open_acts, chain)
+            left = _by_default(layer, open_acts, chain, call)
             if _strictness(left.decision) > _strictness(ASK_LEAD):
                 return left
     return Judgement(rule.decision, rule, chain, "a rule says so", is_granted=False)
@@ -209,7 +209,7 @@ def _given_to_lead(rules: Sequence[Rule], act: Act, call: Understood) -> bool:
     return any(_fits(rule, act, call) and (not act.is_sensitive or rule.speaks_of(act, call)) for rule in rules)
 
 
-def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule]) -> Judgement:
+def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule], call: Understood) -> Judgement:
     if any(act.operation == PLAN for act in acts) and layer.default != DENY:
         rule = Rule(ASK_LEAD, {}, layer.file)
         return Judgement(
@@ -219,6 +219,8 @@ def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule]) -> J
     unknown = next((act for act in acts if act.words and not act.is_known_inside), None)
     decision = layer.default or ALLOW
     reason = f"no rule is about it, and the default is {decision}"
+    if call.call.is_unknown and decision == ALLOW:
+        decision, reason = ASK_HUMAN, f"atm does not know the tool {call.call.own_name}, and no rule names it"
     if unknown is not None and sensitive is None and layer.default == ALLOW:
         decision, reason = ASK_HUMAN, f"{unknown.why or 'its effects are not known'}, and no rule names it"
     if sensitive is not None and _strictness(decision) < _strictness(ASK_HUMAN):

@@ -92,6 +92,7 @@ def read_call(
         session=session,
         call_id=call_id,
         unclear=unclear,
+        is_unknown=vendor in TABLES and TABLES[vendor].get(tool.lower()) is None and bool(command),
         vendor_shell=vendor == CODEX_SERVER and kind == SHELL and _is_in_vendors_shell(command),
     )
 

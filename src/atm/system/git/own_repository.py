@@ -64,9 +64,46 @@ def _why_not_plain(top: str) -> str:
             setting = _setting(path)
             if setting:
                 return f"git runs a program that the repository names ({setting} in {path})"
+        return _why_submodules_differ(top, git, common)
     except (OSError, ValueError) as error:
         return f"the settings of the repository cannot be read ({error})"
+
+
+def _why_submodules_differ(top: str, git: str, common: str) -> str:
+    """Git starts itself in repositories that the index names, with their settings."""
+    for name in _linked_repositories(f"{git}/index"):
+        path = f"{top}/{name}"
+        if not os.path.lexists(f"{path}/.git"):
+            continue
+        inner = os.path.realpath(_git_folder(path))
+        if not inner.startswith(f"{os.path.realpath(common)}/modules/"):
+            return f"{path} is a repository of its own, which git looks into"
+        setting = _setting(f"{inner}/config")
+        if setting not in ("", "core.worktree"):
+            return f"git runs a program that a submodule names ({setting} in {inner}/config)"
     return ""
+
+
+LINK, BEFORE_NAME = b"\x00\x00\xe0\x00", 38
+"""The mode of an entry of git's index that stands for a repository; bytes from there to its name."""
+
+
+def _linked_repositories(index: str) -> list[str]:
+    """Raises ValueError for the kind of index that shortens names."""
+    try:
+        with open(index, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return []
+    found: list[str] = []
+    at = data.find(LINK, 12)
+    while at >= 0:
+        if data[4:8] == b"\x00\x00\x00\x04":
+            raise ValueError(f"{index} is of a version that atm does not read, and may name submodules")
+        start = at + BEFORE_NAME
+        found.append(os.fsdecode(data[start : data.find(b"\x00", start)]))
+        at = data.find(LINK, at + 1)
+    return found
 
 
 def _git_folder(top: str) -> str:
