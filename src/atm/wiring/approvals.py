@@ -201,6 +201,7 @@ def build_approvalroom(
         home=home,
         program=lambda name: program_on_path(name, search),
         repository=lambda folder, root: _why_git_differs(folder, root, anchor, home),
+        has_nested=_has_repository_within,
         expire=settings.number("approvals.expire_minutes") * 60,
         valid=settings.number("approvals.valid_minutes") * 60,
         hook=min(settings.number("approvals.hook_seconds"), LONGEST_WAIT),
@@ -211,3 +212,9 @@ def _why_git_differs(folder: str, root: str, anchor: str, home: str) -> str:
     from atm.system.git.own_repository import why_git_differs  # here: most calls are not about git
 
     return why_git_differs(folder, root, anchor, home)
+
+
+def _has_repository_within(root: str) -> bool:
+    from atm.system.git.own_repository import has_repository_within  # here: rarely asked
+
+    return has_repository_within(root)

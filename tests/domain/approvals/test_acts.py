@@ -105,7 +105,7 @@ def test_a_rule_against_pushing_sees_every_push(line):
         *("tar cf x --to-command=sh y", "tar xf x --checkpoint-act=exec=sh", "tar -I sh -xf x", "rsync -e sh a b"),
         *("rg --pre sh x", "sort --compress-prog=sh x", "make --eval=x", "env -S 'git push'", "env -C / git push"),
         *("PATH=/x git status", "GIT_SSH_COMMAND=x git status", "LD_PRELOAD=x ls", "env A=b ls", "A=b"),
-        *("sudo -s", "sudo -i git push", "command -v git", "direnv exec . git push", "poetry run --x y", "poetry run"),
+        *("sudo -s", "sudo -i git push", "direnv exec . git push", "poetry run --x y", "poetry run"),
         *("cd", "cd -", "cd -P /", "pushd /", "popd", "chdir /", "command cd /", "eval 'cd /'", "time cd /"),
         "sh -c \"sh -c 'sh -c \\\"sh -c x\\\"'\" && sh -c 'eval eval eval eval eval eval ls'",
     ],
@@ -183,6 +183,33 @@ def test_a_shell_that_the_vendor_itself_starts_is_no_layer_of_the_agents():
     assert [act.texts for act in inner.acts] == [["ls -la"]]
     assert not inner.unclear
     assert understood(line).unclear
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "atm tasks add x --accept ./evil.sh",
+            "atm tasks add x --accept='git push'",
+            "atm tasks edit 1 --run 'rm /x'",
+        ),
+        *("atm tasks add x --accept 'make test' --accept-tests ./evil.sh", "timeout 5 atm tasks add x --acc ./evil.sh"),
+    ],
+)
+def test_a_check_that_a_task_is_given_is_judged_as_if_it_ran_now(line):
+    allowed = Rule(ALLOW, {"command": ["atm tasks *", "make test", "timeout *"]}, "mine", 1)
+    assert decision(line, allowed, default=ASK_HUMAN) == ASK_HUMAN
+    assert decision("atm tasks add x --accept 'make test'", allowed, default=ASK_HUMAN) == ALLOW
+    assert decision("atm tasks add x --accept='git push origin x'", allowed, NO_PUSH) == DENY
+
+
+def test_a_check_that_is_given_over_mcp_is_judged_too():
+    tools = Rule(ALLOW, {"tool": ["mcp__atm__*"]}, "mine", 1)
+    call = AgentCall("mcp__atm__board_add", folder=WORK, stored=["./evil.sh"])
+    found = understand(call, CallPlace(WORK))
+    assert judge(Policy(PolicyLayer("mine", [tools], ASK_HUMAN)), found).decision == ASK_HUMAN
+    make = Rule(ALLOW, {"command": ["./evil.sh"]}, "mine", 2)
+    assert judge(Policy(PolicyLayer("mine", [tools, make], ASK_HUMAN)), found).decision == ALLOW
 
 
 # The program that PATH names.

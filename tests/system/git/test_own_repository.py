@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atm.system.git.own_repository import why_git_differs
+from atm.system.git import own_repository
+from atm.system.git.own_repository import has_repository_within, why_git_differs
 
 
 def git(folder: Path, *words: str) -> None:
@@ -76,3 +77,51 @@ def test_without_any_repository_git_reads_nothing_in_the_worktree_and_is_not_jud
     (tmp_path / "a").mkdir()
     assert why(tmp_path, tmp_path) == ""
     assert "outside" in why(tmp_path, tmp_path / "a")
+
+
+def with_nested(work: Path) -> Path:
+    nested = work / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    git(nested, "commit", "-q", "--allow-empty", "-m", "x")
+    return nested
+
+
+def test_a_repository_that_the_index_names_is_looked_into_by_git_and_so_by_this(work):
+    nested = with_nested(work)
+    git(work, "-c", "advice.addEmbeddedRepo=false", "add", "nested")
+    assert f"{nested} is a repository of its own" in why(work, work)
+
+
+def test_a_submodule_is_judged_by_its_settings(work, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    git(other, "commit", "-q", "--allow-empty", "-m", "x")
+    git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "sm")
+    assert why(work, work) == ""
+    with (work / ".git" / "modules" / "sm" / "config").open("a") as file:
+        file.write("[core]\n\tfsmonitor = ./evil.sh\n")
+    assert "core.fsmonitor" in why(work, work)
+
+
+def test_an_index_that_is_split_is_not_read(work):
+    git(work, "commit", "-q", "--allow-empty", "-m", "x")
+    git(work, "update-index", "--split-index")
+    assert "split" in why(work, work)
+
+
+def test_a_repository_whose_folder_lies_among_the_files_of_the_worktree_is_not_trusted(tmp_path):
+    top = tmp_path / "top"
+    top.mkdir()
+    git(tmp_path, "init", "-q", "--separate-git-dir", str(top / ".bare"), str(top))
+    assert "where agents may write" in why(top, top)
+
+
+def test_nested_repositories_are_found_and_too_many_folders_count_as_one(work, monkeypatch):
+    assert not has_repository_within(str(work))
+    monkeypatch.setattr(own_repository, "MOST_FOLDERS", 1)
+    assert has_repository_within(str(work))
+    monkeypatch.undo()
+    with_nested(work)
+    assert has_repository_within(str(work))

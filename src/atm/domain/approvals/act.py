@@ -149,7 +149,7 @@ agents may do and what runs by itself.
 class CallPlace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
-    __slots__ = ("folders", "home", "program", "real", "repository", "root")
+    __slots__ = ("folders", "has_nested", "home", "program", "real", "repository", "root")
 
     def __init__(
         self,
@@ -159,6 +159,7 @@ class CallPlace:
         home: str = "",
         program: Callable[[str], str] | None = None,
         repository: Callable[[str, str], str] | None = None,
+        has_nested: Callable[[str], bool] | None = None,
     ) -> None:
         self.folders: tuple[str, ...] = (folder or "/",)
         """The folder; more than one where it cannot be seen whether a `cd` came to be."""
@@ -171,10 +172,12 @@ class CallPlace:
         """The real path of the program that a name means on PATH; empty if there is none."""
         self.repository = repository or _is_its_own
         """Why git in a folder would not use the repository of the worktree as it is; empty if it would."""
+        self.has_nested = has_nested or _has_none
+        """Could there be a repository in a worktree, besides its own?"""
 
     def at(self, folders: Sequence[str]) -> CallPlace:
         """The same worktree, from other folders."""
-        moved = CallPlace("/", self.root, self.real, self.home, self.program, self.repository)
+        moved = CallPlace("/", self.root, self.real, self.home, self.program, self.repository, self.has_nested)
         moved.folders = tuple(dict.fromkeys(folders))
         return moved
 
@@ -227,6 +230,10 @@ def _is_its_own(_folder: str, _root: str) -> str:
     return ""
 
 
+def _has_none(_root: str) -> bool:
+    return False
+
+
 def normal(path: str) -> str:
     """Without `.`, `..` and doubled slashes."""
     parts: list[str] = []
@@ -254,10 +261,12 @@ def files_in(words: Sequence[str], place: CallPlace) -> list[str]:
 class ShellLine:
     """All that a command line would do, and why it is not quite clear, if it is not."""
 
-    __slots__ = ("acts", "unclear")
+    __slots__ = ("acts", "stored", "unclear")
 
     def __init__(self) -> None:
         self.acts: list[Act] = []
+        self.stored: list[str] = []
+        """Command lines that it has atm run later, as checks of a task: they are judged as if they ran now."""
         self.unclear = ""
 
     def doubt(self, why: str) -> None:

@@ -72,15 +72,16 @@ _MOVING = ("cd", "chdir", "pushd", "popd")
 def acts_of(line: str, place: CallPlace) -> ShellLine:
     found = ShellLine()
     _take_line(found, line, place, 0)
-    _judge_what_follows_a_change(found)
+    _judge_what_follows_a_change(found, place)
     return found
 
 
-def _judge_what_follows_a_change(found: ShellLine) -> None:
+def _judge_what_follows_a_change(found: ShellLine, place: CallPlace) -> None:
     """Files and folders are looked at before the line runs: what a command of it makes was not there yet."""
     has_changed = has_new_index = False
     for act in found.acts:
-        if has_new_index and act.words[:2] in (["git", "status"], ["git", "diff"]):
+        looks = act.words[:1] == ["git"] and _looks_into_repositories(act)
+        if has_new_index and looks and not found.unclear and place.has_nested(place.root):
             found.doubt("git looks into repositories that an earlier command of the line may have added")
         has_new_index = has_new_index or (
             act.words[:1] == ["git"] and act.effect != READS and act.words[1:2] not in (["commit"], ["branch"])
@@ -90,6 +91,13 @@ def _judge_what_follows_a_change(found: ShellLine) -> None:
         if has_changed and act.effect == CHANGES_INSIDE and act.words[0] not in ("git", "atm"):
             act.may_do_anything("an earlier command of the line may have made a link that leads elsewhere")
         has_changed = has_changed or (bool(act.words) and act.effect != READS and not _makes_no_links(act.words))
+
+
+def _looks_into_repositories(act: Act) -> bool:
+    """Does git start itself in repositories that its index names?"""
+    verb = act.words[1] if len(act.words) > 1 else ""
+    is_commit_of_all = verb == "commit" and any(option.name in ("-a", "--all") for option in act.options)
+    return verb in ("status", "diff", "stash", "checkout", "switch", "add") or is_commit_of_all
 
 
 def _makes_no_links(words: Sequence[str]) -> bool:
@@ -104,11 +112,19 @@ def _take_line(found: ShellLine, line: str, place: CallPlace, depth: int) -> boo
     parsed = parse_line(line)
     if parsed.unclear:
         found.doubt(parsed.unclear)
-    places = _Places(place)
+    places, first = _Places(place), len(found.acts)
     for command in parsed.commands:
         places.come_to(command)
         _take(found, command, places, depth)
+    if parsed.has_quoted_backslashes and not all(
+        act.words[:1] and act.words[0] in _TEXTS for act in found.acts[first:]
+    ):
+        found.doubt("what a quoted backslash means depends on the shell")
     return places.has_moved
+
+
+_TEXTS = ("grep", "egrep", "fgrep", "rg", "echo")
+"""Programs to which another text is only another text."""
 
 
 class _Places:
@@ -262,23 +278,51 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
     _judge_operands(found, act, name, words, place)
 
 
+_STORING = ("--accept", "--accept-tests", "--run")
+"""Options of `atm tasks` whose values are commands."""
+
+
+def _stored_in(words: Sequence[str]) -> list[str]:
+    """Argparse takes the beginning of an option, too."""
+    found: list[str] = []
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if len(name) > 3 and any(option.startswith(name) for option in _STORING):
+            found.append(value if equals else following)
+    return found
+
+
 def _is_evaluated(words: Sequence[str]) -> bool:
     """
     `printf -v 'a[$(x)]'` and `test -v` run what is in the brackets. Zsh evaluates numbers as arithmetic, which assigns.
     """
     rest = words[1:-1] if words[0] == "[" else words[1:]
-    if words[0] == "printf" and rest and not rest[0].startswith("-") and _prints_only_texts(rest[0]):
-        return False
+    if words[0] == "printf" and rest[:1] == ["--"]:
+        rest = rest[1:]
+    if words[0] == "printf" and rest and not rest[0].startswith("-"):
+        kinds, rest = _conversions(rest[0]), rest[1:]
+        if "n" in kinds:
+            return True  # stores a number in the variable that a word names
+        if kinds <= {"s", "b", "q"}:
+            return False
+        return any(sign.isalpha() or sign in "_[$`(=+-" for word in rest for sign in word.lstrip("-"))
     operators = ("=", "==", "!=")
     return any(
         word[:2] in ("-v", "-R") or (word not in operators and any(sign in word for sign in "[$`(=+")) for word in rest
     )
 
 
-def _prints_only_texts(template: str) -> bool:
-    """Has a format of printf no conversion that wants a number?"""
-    conversions = template.replace("%%", "").split("%")[1:]
-    return all(part.lstrip("-0123456789.")[:1] in ("s", "b", "q") for part in conversions)
+def _conversions(template: str) -> set[str]:
+    """The letters of printf's conversions; `*` is one, for it wants a number."""
+    found: set[str] = set()
+    for part in template.replace("%%", "").split("%")[1:]:
+        plain = part.lstrip("-+ #'0123456789.*hlLqjzt")
+        found.add(plain[:1] or part[-1:])
+        if "*" in part[: len(part) - len(plain)]:
+            found.add("*")
+        if part[:1] == "q":
+            found.add("q")
+    return found
 
 
 _READ_BY_NAME_ONLY = ("rm", "rmdir")
@@ -305,12 +349,16 @@ def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str],
     elif name in ("make", "gmake", "npm") and any("=" in word for word in operands):
         act.takes(next(word for word in operands if "=" in word), f"{name} is given a variable")
     if name == "atm":
+        found.stored += _stored_in(words)
         return
     if known.effect == MAY_DO_ANYTHING:
         if name == "go" and any("@" in word for word in operands):
             act.takes(
                 next(word for word in operands if "@" in word), "go fetches a module of that version, and runs it"
             )
+        wild = next((word for word in operands if isinstance(word, GlobWord) and _may_be_folders(name, word)), "")
+        if wild:
+            act.takes(wild, "a pattern may name a link that leads elsewhere")
         paths = [path for word in operands if "://" not in word for path in place.every(word)]
         if any(not place.is_within(path) for path in paths):
             act.takes(operands[-1], f"{name} is given files outside of the worktree")
@@ -324,6 +372,12 @@ def _judge_operands(found: ShellLine, act: Act, name: str, words: Sequence[str],
             act.may_do_anything("a pattern may name a link that leads elsewhere")
         if name in ("cp", "mv"):
             _judge_copies(act, name, words, operands, place)
+
+
+def _may_be_folders(name: str, word: str) -> bool:
+    """`tests/*.py` are files; ruff changes what it is given."""
+    folder, _, last = word.rpartition("/")
+    return name == "ruff" or "." not in last or any(sign in folder for sign in "*?[")
 
 
 def _is_told_a_date(act: Act) -> bool:
@@ -422,6 +476,8 @@ def _take_run(found: ShellLine, words: Sequence[str], place: CallPlace, depth: i
 def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: CallPlace, depth: int) -> None:
     """A layer of its own, then what it starts."""
     inner = _inside(name, words)
+    if name == "command" and words[1:2] in (["-v"], ["-V"]):
+        inner = ()  # tells where a program is
     own = len(words) - len(inner or ())
     layer = _named(found, words, place, own)
     found.acts.append(layer)

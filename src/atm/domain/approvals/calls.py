@@ -56,7 +56,7 @@ class AgentCall:
 
     __slots__ = (
         *("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool"),
-        *("is_unknown", "unclear", "vendor_shell"),
+        *("is_unknown", "stored", "unclear", "vendor_shell"),
     )
 
     def __init__(
@@ -74,6 +74,7 @@ class AgentCall:
         unclear: str = "",
         vendor_shell: bool = False,
         is_unknown: bool = False,
+        stored: Sequence[str] = (),
     ) -> None:
         self.own_name = tool
         """As its vendor calls it."""
@@ -92,6 +93,8 @@ class AgentCall:
         """The vendor's number of this very call, where there is one."""
         self.unclear = unclear
         """Why its arguments do not say what would be executed; empty if they do."""
+        self.stored = [*stored]
+        """Command lines among the arguments that atm is to run later, as checks of a task."""
         self.is_unknown = is_unknown
         """Does atm not know that its vendor has such a tool, and has the tool a command?"""
         self.vendor_shell = vendor_shell
@@ -127,13 +130,17 @@ class AgentCall:
 class Understood:
     """A call as rules see it."""
 
-    __slots__ = ("acts", "call", "place", "unclear")
+    __slots__ = ("acts", "call", "place", "stored", "unclear")
 
-    def __init__(self, call: AgentCall, acts: list[Act], place: CallPlace, unclear: str = "") -> None:
+    def __init__(
+        self, call: AgentCall, acts: list[Act], place: CallPlace, unclear: str = "", stored: Sequence[str] = ()
+    ) -> None:
         self.call = call
         self.acts = acts
         self.place = place
         self.unclear = unclear
+        self.stored = [understand(_as_shell(call, line), place) for line in stored]
+        """What it has atm run later: a rule must allow that as well."""
 
     @property
     def operation(self) -> str:
@@ -157,7 +164,7 @@ def understand(call: AgentCall, place: CallPlace) -> Understood:
         for act in line.acts:
             if call.branch and act.operation == GIT_PUSH:
                 act.branches = [*(act.branches or ()), call.branch]  # what the line names, it names
-        return Understood(call, line.acts or [Act("")], place, unclear)
+        return Understood(call, line.acts or [Act("")], place, unclear, line.stored)
     act = Act(call.command, _operation(call))
     act.paths = [place.whole(path) for path in call.paths]
     act.branches = [call.branch] if call.branch else []
@@ -165,7 +172,11 @@ def understand(call: AgentCall, place: CallPlace) -> Understood:
         act.overwrites([*act.paths], place)
     if call.own_name.lower() == DELETE:
         act.removes(act.paths, place)
-    return Understood(call, [act], place, call.unclear)
+    return Understood(call, [act], place, call.unclear, call.stored)
+
+
+def _as_shell(call: AgentCall, line: str) -> AgentCall:
+    return AgentCall(SHELL, command=line, folder=call.folder, root=call.root, session=call.session)
 
 
 def _operation(call: AgentCall) -> str:

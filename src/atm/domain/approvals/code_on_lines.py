@@ -144,7 +144,7 @@ def _has_odd_bracket(script: str) -> bool:
     at = script.find("[")
     while at >= 0:
         end = script.find("]", at + 2)
-        if end < 0 or any(sign in script[at:end] for sign in "/|#,:@!%_;\n"):
+        if end < 0 or any(sign == "/" or f"s{sign}" in script for sign in script[at + 1 : end] if sign in "/|#,:@!%_"):
             return True
         at = script.find("[", end)
     return False

@@ -77,7 +77,7 @@ _WITH_MESSAGE = ("--message", "--no-edit", "--file", "--fixup", "--reuse-message
 def _opens_editor(verb: str, rest: Sequence[str]) -> bool:
     """Is a message needed that the line does not give?"""
     has_message = any(
-        word.partition("=")[0] in _WITH_MESSAGE
+        (word.partition("=")[0] in _WITH_MESSAGE and not word.startswith(("--fixup=amend:", "--fixup=reword:")))
         or (word[:1] == "-" and word[:2] != "--" and any(letter in word for letter in "mCF"))
         for word in rest
     )

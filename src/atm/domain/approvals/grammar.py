@@ -25,9 +25,15 @@ MOST_WORDS, MOST_TRIED = 400, 200_000
 
 def _is_path(word: str, place: CallPlace) -> bool:
     """A file of the worktree, or the worktree; no pattern that could become an option."""
-    if word.startswith("-") or (isinstance(word, GlobWord) and word[:1] in ("*", "?", "[")):
+    if not word or word.startswith("-") or (isinstance(word, GlobWord) and word[:1] in ("*", "?", "[")):
         return False
-    return bool(word) and all(place.is_within(path) for path in place.every(word))
+    root = place.real(place.root)
+    return all(place.holds(path) or place.real(path) == root for path in place.every(word))
+
+
+def _is_target(word: str, _place: CallPlace) -> bool:
+    is_elsewhere = word.startswith(("/", "-", "~")) or ".." in word.split("/")
+    return bool(word) and not is_elsewhere and _NAME.issuperset(word)
 
 
 def _is_duration(word: str) -> bool:
@@ -39,8 +45,8 @@ PLACEHOLDERS: dict[str, Callable[[str, CallPlace], bool]] = {
     "PATH": _is_path,
     "REV": lambda word, _: bool(word) and word[0] not in "-/.~" and _REVISION.issuperset(word) and "/../" not in word,
     "NUMBER": lambda word, _: word.isascii() and word.isdecimal(),
-    "NAME": lambda word, _: bool(word) and word[0] != "-" and _NAME.issuperset(word),
-    "TARGET": lambda word, _: bool(word) and word[0] != "-" and _NAME.issuperset(word),
+    "NAME": _is_target,
+    "TARGET": _is_target,
     "TEXT": lambda word, _: not word.startswith("-"),
     "DURATION": lambda word, _: _is_duration(word),
 }
@@ -67,7 +73,10 @@ class Grammar:
         self.groups = groups
         self.program = groups[0].alternatives[0][0]
 
-    def matches(self, words: Sequence[str], place: CallPlace) -> bool:
+    def matches(self, words: Sequence[str], place: CallPlace, *, takes_patterns: bool = False) -> bool:
+        """`takes_patterns`: may a pattern stand for a PATH? It may become several, and links."""
+        if not takes_patterns and any(isinstance(word, GlobWord) for word in words):
+            return False
         if not words or words[0] != self.program or len(words) > MOST_WORDS:
             return False
         reached, tried = {0}, [0]

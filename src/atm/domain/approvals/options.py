@@ -126,7 +126,7 @@ _DIFF = (
     "word-diff= color color= no-color color-words exit-code quiet diff-filter= relative relative= no-relative binary "
     "patience histogram minimal diff-algorithm= find-renames find-renames= find-copies no-renames check full-index "
     "abbrev abbrev= ignore-all-space ignore-space-change ignore-space-at-eol ignore-blank-lines function-context "
-    "inter-hunk-context= submodule submodule= merge-base no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix "
+    "inter-hunk-context= merge-base no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix "
     "pickaxe-regex pickaxe-all compact-summary dirstat patch-with-stat text ignore-cr-at-eol"
 )
 _LOG = (
@@ -221,9 +221,9 @@ _GIT_CHANGES: dict[str, KnownOptions] = {
         "message= include-untracked all keep-index no-keep-index index quiet staged stat patch",
     ),
     "checkout": KnownOptions(
-        CHANGES_INSIDE, "qftl", "bB", "quiet force track no-track detach ours theirs merge orphan= conflict="
+        CHANGES_INSIDE, "qftl", "b", "quiet force track no-track detach ours theirs merge orphan= conflict="
     ),
-    "switch": KnownOptions(CHANGES_INSIDE, "dqt", "cC", "create= detach quiet track no-track orphan= guess no-guess"),
+    "switch": KnownOptions(CHANGES_INSIDE, "dqt", "c", "create= detach quiet track no-track orphan= guess no-guess"),
     "restore": KnownOptions(
         CHANGES_INSIDE, "SWq", "s", "staged worktree source= quiet ours theirs merge ignore-unmerged"
     ),
@@ -291,35 +291,8 @@ _NPM = KnownOptions(
 )
 
 COORDINATING = (
-    *(
-        "send",
-        "read",
-        "request",
-        "ack",
-        "broadcast",
-        "inbox",
-        "receipts",
-        "tasks",
-        "approvals",
-        "sync",
-        "merge",
-        "status",
-    ),
-    *(
-        "members",
-        "watch",
-        "peek",
-        "logs",
-        "runs",
-        "down",
-        "session",
-        "salvage",
-        "snapshot",
-        "prime",
-        "deliver",
-        "version",
-    ),
-    "teams",
+    *("send", "read", "request", "ack", "broadcast", "inbox", "receipts", "tasks", "approvals", "sync", "status"),
+    *("members", "watch", "peek", "logs", "runs", "snapshot", "prime", "deliver", "version", "down"),
 )
 """Commands of atm that mail, plan and tell: who may use them, and for what, they decide themselves."""
 
@@ -330,7 +303,7 @@ KNOWN_OPTIONS: dict[str, KnownOptions] = {
             *("dirname", "realpath", "readlink", "nl", "tac", "rev", "cut", "tr", "cmp", "comm", "cksum", "md5sum"),
             *("sha1sum", "sha256sum", "sha512sum", "id", "whoami", "uname", "true", "false", ":", "echo", "printf"),
             *("seq", "which", "type", "column", "fold", "expand", "paste", "join", "od", "hexdump", "sleep", "nproc"),
-            *("free", "uptime", "ps", "jq", "test", "[", "tty", "groups", "cd"),
+            *("free", "uptime", "ps", "jq", "test", "[", "exit", "return", "tty", "groups", "cd"),
         ),
         _READER,
     ),
@@ -460,7 +433,8 @@ KNOWN_OPTIONS: dict[str, KnownOptions] = {
     "stdbuf": KnownOptions(READS, "", "ioe", "input= output= error="),
     "setsid": KnownOptions(READS, "wf", long="wait fork"),
     "exec": KnownOptions(READS, "cl"),
-    **dict.fromkeys(("command", "builtin", "nohup", "noglob", "nocorrect", "-", "env"), KnownOptions(READS)),
+    "command": KnownOptions(READS, "vV"),
+    **dict.fromkeys(("builtin", "nohup", "noglob", "nocorrect", "-", "env"), KnownOptions(READS)),
     **dict.fromkeys(("sh", "bash", "dash", "ash"), KnownOptions(READS, "ceuxvf", "oO", "norc noprofile posix")),
     "fish": KnownOptions(READS, "cN", long="no-config"),
     "zsh": KnownOptions(READS, "cfeux", "o"),

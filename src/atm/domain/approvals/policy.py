@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from atm.domain.approvals.act import DELETE, PLAN
 from atm.domain.approvals.allowing import allows_words, why_not_allowed
+from atm.domain.approvals.options import READS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +63,10 @@ class Rule:
 
     def speaks_of(self, act: Act, call: Understood) -> bool:
         """Does it name what is sensitive about an act, instead of covering it with everything else?"""
-        if any(key in self.patterns for key in ("operation", "branch", "grammar")):
+        if "operation" in self.patterns or "branch" in self.patterns:
             return True
+        if "grammar" in self.patterns:
+            return act.operation != DELETE
         tools = () if call.call.is_shell else self.patterns.get("tool", ())
         if (act.operation != DELETE or "path" in self.patterns) and any(pattern.strip("*") for pattern in tools):
             return True
@@ -139,6 +142,11 @@ def judge(policy: Policy, call: Understood) -> Judgement:
             found = narrower
         elif narrower is not None:
             found.chain += narrower.chain
+    for inner in (judge(policy, stored) for stored in call.stored):
+        if _strictness(inner.decision) > _strictness(found.decision):
+            inner.chain += found.chain
+            inner.reason = f"it has atm run a command later: {inner.reason}"
+            found = inner
     return found
 
 
@@ -281,7 +289,10 @@ def _fits(rule: Rule, act: Act, call: Understood, need: str | None = None) -> bo
         return False
     if "command" in patterns and not _any(patterns["command"], [need] if need is not None else act.texts, matches):
         return False
-    if "grammar" in patterns and not any(grammar.matches(act.words, call.place) for grammar in rule.grammars):
+    if "grammar" in patterns and not any(
+        grammar.matches(act.words, call.place, takes_patterns=act.effect == READS and act.words[0] != "uniq")
+        for grammar in rule.grammars
+    ):
         return False
     if "branch" in patterns and not _fits_branch(patterns["branch"], act, every=every):
         return False

@@ -129,7 +129,23 @@ BUILTINS = frozenset(
             "exec",
             "time",
         ),
-        *("noglob", "nocorrect", "-", "eval", "chdir", "pushd", "popd", "source", ".", "read", "let", "export", "set"),
+        *(
+            "exit",
+            "return",
+            "noglob",
+            "nocorrect",
+            "-",
+            "eval",
+            "chdir",
+            "pushd",
+            "popd",
+            "source",
+            ".",
+            "read",
+            "let",
+            "export",
+            "set",
+        ),
     )
 )
 """Words that a shell knows by itself: no file decides what they mean."""

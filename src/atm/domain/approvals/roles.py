@@ -23,13 +23,13 @@ def refusal(understood: Understood, role: str) -> str:
     """Why a call is not for this role; empty if it is."""
     call = understood.call
     if call.tool == SHELL:
-        is_fine = not understood.unclear and all(_only_looks(act) or _is_ours(act) for act in understood.acts)
+        is_fine = not understood.unclear and all(_only_looks(act) or _is_ours(act, role) for act in understood.acts)
     elif call.tool in (WRITE, EDIT):
         is_fine = False
     else:
         named = call.own_name.startswith(_COORDINATING) or call.tool in _OF_ITSELF
         is_fine = named or not call.changes_something
-    if is_fine:
+    if is_fine and not any(refusal(stored, role) for stored in (understood.stored if role == PLANS else ())):
         return ""
     if role == PLANS:
         return (
@@ -44,5 +44,16 @@ def _only_looks(act: Act) -> bool:
     return not act.writes and not act.is_sensitive and (act.effect == READS or not act.needs)
 
 
-def _is_ours(act: Act) -> bool:
+_TALKING = frozenset(
+    (
+        *("send", "read", "request", "ack", "broadcast", "inbox", "receipts", "tasks", "approvals", "sync", "status"),
+        *("members", "watch", "peek", "logs", "runs", "snapshot", "prime", "deliver", "version", "top"),
+    )
+)
+"""Commands of atm for an agent that must plan first; a lead in delegate mode has all."""
+
+
+def _is_ours(act: Act, role: str) -> bool:
+    if role == PLANS and not _TALKING.issuperset(act.words[1:2]):
+        return False
     return act.words[:1] == ["atm"] and not act.writes  # what it costs is for the policy

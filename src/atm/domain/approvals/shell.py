@@ -60,11 +60,15 @@ class ShellCommand:
 class ParsedLine:
     """What a line would start, in order; and why it is not quite clear, if it is not."""
 
-    __slots__ = ("commands", "unclear")
+    __slots__ = ("commands", "has_quoted_backslashes", "unclear")
 
-    def __init__(self, commands: list[ShellCommand], unclear: str = "") -> None:
+    def __init__(
+        self, commands: list[ShellCommand], unclear: str = "", *, has_quoted_backslashes: bool = False
+    ) -> None:
         self.commands = commands
         self.unclear = unclear
+        self.has_quoted_backslashes = has_quoted_backslashes
+        """Do two backslashes stand in single quotes? In fish they are one."""
 
 
 class _Unclear(Exception):
@@ -81,7 +85,7 @@ def parse_line(line: str) -> ParsedLine:
     except _Unclear as why:
         reader.end_command()
         return ParsedLine(reader.commands, str(why))
-    return ParsedLine(reader.commands, reader.differs)
+    return ParsedLine(reader.commands, reader.differs, has_quoted_backslashes=reader.has_quoted_backslashes)
 
 
 class _Reader:
@@ -96,6 +100,7 @@ class _Reader:
         """Does the word so far stand there without quotes?"""
         self._braces = ""
         """What was seen of braces in the word so far."""
+        self._depth_of_braces = 0
         self._is_glob = False
         """Has the word so far a wildcard without quotes?"""
         self._differs = ""
@@ -108,6 +113,7 @@ class _Reader:
         """A redirection whose file comes next."""
         self._command = ShellCommand()
         self._depth = 0
+        self.has_quoted_backslashes = False
         self.commands: list[ShellCommand] = []
 
     @property
@@ -150,8 +156,9 @@ class _Reader:
             if end < 0:
                 raise _Unclear("a quote is not closed")
             text = self._line[self._at + 1 : end]
-            if "\\\\" in text or text.endswith("\\"):
-                self._note_difference("what a quoted backslash means depends on the shell")  # fish: \\ is \, \' is '
+            if (len(text) - len(text.rstrip("\\"))) % 2:
+                self._note_difference("where a quote ends depends on the shell")  # fish reads \' as a quote in quotes
+            self.has_quoted_backslashes = self.has_quoted_backslashes or "\\\\" in text  # fish makes one of two
             self._take(text, is_plain=False)
             self._at = end + 1
         elif sign == '"':
@@ -210,12 +217,16 @@ class _Reader:
 
     def _look_for_braces(self, sign: str) -> None:
         """`{a,b}` and `{1..3}` are several words, also with braces within braces. Only signs without quotes count."""
-        if sign == "{" and not self._braces:
-            self._braces = sign
+        if sign == "{":
+            self._depth_of_braces += 1
+            self._braces = self._braces or sign
         elif self._braces and (sign == "," or (sign == "." and self._braces[-1] == ".")):
             self._braces = "{,"
         elif sign == "}" and self._braces == "{,":
             raise _Unclear("it holds words in braces")
+        elif sign == "}" and self._depth_of_braces:
+            self._depth_of_braces -= 1
+            self._braces = self._braces if self._depth_of_braces else ""
         elif self._braces in ("{", "{."):
             self._braces = "{." if sign == "." else "{"
 
@@ -227,6 +238,7 @@ class _Reader:
             self._note_difference("a brace that is not closed may be closed by a later word in some shells")
         word = GlobWord(word) if self._is_glob else word
         self._word, self._in_word, self._is_plain, self._braces, self._is_glob = [], False, True, "", False
+        self._depth_of_braces = 0
         if is_plain and word in ("{", "}") and (self._command.words or self._operator):
             self._note_difference("a brace among the words ends a list in some shells")
         elif self._has_ampersand and not self._operator:
@@ -255,7 +267,7 @@ class _Reader:
             self._command.ends_group = self._command.ends_group or word == "}"
         elif is_plain and word in _RESERVED:
             raise _Unclear(f"it is more than a list of commands ({word})")
-        elif any(sign in word for sign in "*?[") or word.startswith(("~", "=")):
+        elif (word != "[" and any(sign in word for sign in "*?[")) or word.startswith(("~", "=")):
             raise _Unclear("which program is meant depends on files")
         else:
             self._command.words.append(word)

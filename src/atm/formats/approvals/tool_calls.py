@@ -92,6 +92,7 @@ def read_call(
         session=session,
         call_id=call_id,
         unclear=unclear,
+        stored=_stored(tool, given),
         is_unknown=vendor in TABLES and TABLES[vendor].get(tool.lower()) is None and bool(command),
         vendor_shell=vendor == CODEX_SERVER and kind == SHELL and _is_in_vendors_shell(command),
     )
@@ -126,6 +127,16 @@ def read_tool_call(
         call_id=call_id,
         unclear=unclear,
     )
+
+
+_OURS = ("mcp__atm__", "mcp_atm_", "atm_")
+
+
+def _stored(tool: str, given: Mapping[str, Plain]) -> list[str]:
+    """Commands that a tool of atm's own keeps as checks of a task."""
+    kept = given.get("accept_commands") if tool.startswith(_OURS) else None
+    listed = kept if isinstance(kept, list) else [kept]
+    return [line for line in listed if isinstance(line, str)]
 
 
 # What cannot be told.

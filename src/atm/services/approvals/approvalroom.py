@@ -31,20 +31,8 @@ class Approvalroom:
     """Everything that approvals are made with."""
 
     __slots__ = (
-        *(
-            "_boardroom",
-            "approvals",
-            "expire",
-            "home",
-            "hook",
-            "pid",
-            "policy",
-            "program",
-            "real",
-            "repository",
-            "room",
-        ),
-        "valid",
+        *("_boardroom", "approvals", "expire", "has_nested", "home", "hook", "pid", "policy", "program", "real"),
+        *("repository", "room", "valid"),
     )
 
     def __init__(
@@ -59,6 +47,7 @@ class Approvalroom:
         home: str = "",
         program: Callable[[str], str] | None = None,
         repository: Callable[[str, str], str] | None = None,
+        has_nested: Callable[[str], bool] | None = None,
         expire: float = EXPIRE,
         valid: float = VALID,
         hook: float = HOOK,
@@ -76,6 +65,8 @@ class Approvalroom:
         """The real path of the program that a name means on PATH; without it every program is where it usually is."""
         self.repository = repository
         """Why git in a folder would not use the repository of a worktree as it is; without it, it always would."""
+        self.has_nested = has_nested
+        """Could there be a repository in a worktree, besides its own?"""
         self.expire = expire
         """Seconds after which a request that nobody answered is denied."""
         self.valid = valid

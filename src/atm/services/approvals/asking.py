@@ -52,7 +52,7 @@ AUDIT_SECONDS = 3.0
 
 def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:
     """What the policy says of a call."""
-    place = CallPlace(call.folder, call.root, room.real, room.home, room.program, room.repository)
+    place = CallPlace(call.folder, call.root, room.real, room.home, room.program, room.repository, room.has_nested)
     understood = understand(call, place)
     return understood, judge(room.policy, understood)
 

@@ -60,6 +60,11 @@ def _why_not_plain(top: str) -> str:
     try:
         git = _git_folder(top)
         common = _common_folder(git)
+        for folder in (os.path.realpath(git), os.path.realpath(common)):
+            if folder.startswith(f"{top}/") and folder != f"{top}/.git":
+                return f"the repository is in {folder}, where agents may write"
+        if any(name.startswith("sharedindex.") for name in os.listdir(git)):
+            return f"the index in {git} is split, and is not read"
         for path in (f"{common}/config", f"{git}/config.worktree"):
             setting = _setting(path)
             if setting:
@@ -78,8 +83,8 @@ def _why_submodules_differ(top: str, git: str, common: str) -> str:
         inner = os.path.realpath(_git_folder(path))
         if not inner.startswith(f"{os.path.realpath(common)}/modules/"):
             return f"{path} is a repository of its own, which git looks into"
-        setting = _setting(f"{inner}/config")
-        if setting not in ("", "core.worktree"):
+        setting = _setting(f"{inner}/config", is_submodule=True)
+        if setting:
             return f"git runs a program that a submodule names ({setting} in {inner}/config)"
     return ""
 
@@ -125,7 +130,7 @@ def _common_folder(git: str) -> str:
         return git
 
 
-def _setting(path: str) -> str:
+def _setting(path: str, *, is_submodule: bool = False) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as file:
             text = file.read(LONGEST_SETTINGS + 1)
@@ -133,4 +138,26 @@ def _setting(path: str) -> str:
         return ""
     if len(text) > LONGEST_SETTINGS:
         raise ValueError(f"{path} is too large")
-    return setting_with_a_program(text)
+    return setting_with_a_program(text, is_submodule=is_submodule)
+
+
+MOST_FOLDERS = 4000
+"""Folders that are looked into for repositories, on the way to an answer that a hook waits for."""
+
+
+def has_repository_within(root: str) -> bool:
+    """Is there another repository below the worktree, or are there too many folders to tell?"""
+    waiting, seen = [os.path.realpath(root)], 0
+    while waiting:
+        seen += 1
+        if seen > MOST_FOLDERS:
+            return True
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:
+            return True
+        names = {entry.name for entry in entries}
+        if seen > 1 and (".git" in names or ("HEAD" in names and names & {"objects", "refs", "config"})):
+            return True
+        waiting += [entry.path for entry in entries if entry.name != ".git" and entry.is_dir(follow_symlinks=False)]
+    return False

@@ -44,14 +44,19 @@ _SWITCHED = (*_SECTIONS, "core.fsmonitor")
 CANNOT_BE_READ = "a line that this reader does not understand"
 
 
-def setting_with_a_program(text: str) -> str:
-    """The first setting that names a program, or that cannot be read; empty if there is none."""
+def setting_with_a_program(text: str, *, is_submodule: bool = False) -> str:
+    """
+    The first setting that names a program, or that cannot be read; empty if there is none. A submodule's settings say
+    where its worktree is.
+    """
     if "\r" in text.replace("\r\n", "\n"):
         return CANNOT_BE_READ
     for section, key, value in _settings(text):
         if value.endswith("\\"):
             return CANNOT_BE_READ  # the next line goes on with it, whatever it looks like
         name = f"{section}.{key}"
+        if is_submodule and name == "core.worktree":
+            continue
         if section in _SECTIONS or key in _BY_SECTION.get(section, ()):
             is_switch = name in _SWITCHED or section in _SWITCHED
             if not (is_switch and _plain(value) in _SWITCHES):
