@@ -32,7 +32,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of
 
 ALWAYS = {"home", "space", "clock", "owners", "files", "permissions", "homes", "settings", "daemon", "tmux", "hooks"}
 ALWAYS |= {"extras", "spool", "formats", "processes", "deletions", "teams", "versions", "agents", "sessions"}
-ALWAYS |= {"repositories"}
+ALWAYS |= {"repositories", "policy"}
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ class TestSurroundings:
         )
         _, findings = visit(env={"PATH": str(bare)})
         assert "ann" in findings["no-tmux"]["message"]
-        crew(*findings["no-tmux"]["command"].removeprefix("atm ").split())
+        crew(*findings["no-tmux"]["command"].removeprefix("atm ").split(), env={"ATM_IDENTITY": ""})
         visit(code=0, env={"PATH": str(bare)})
 
     def test_hooks_that_are_there_in_part_are_found_and_init_mends_them(self, crew, visit):

@@ -279,7 +279,7 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
 
 
 _STORING = ("--accept", "--accept-tests", "--run")
-"""Options of `atm tasks` whose values are commands."""
+"""Options of the commands for tasks whose values are command lines."""
 
 
 def _stored_in(words: Sequence[str]) -> list[str]:

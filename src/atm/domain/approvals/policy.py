@@ -145,7 +145,7 @@ def judge(policy: Policy, call: Understood) -> Judgement:
     for inner in (judge(policy, stored) for stored in call.stored):
         if _strictness(inner.decision) > _strictness(found.decision):
             inner.chain += found.chain
-            inner.reason = f"it has atm run a command later: {inner.reason}"
+            inner.reason = f"it stores a command that is run later: {inner.reason}"
             found = inner
     return found
 
