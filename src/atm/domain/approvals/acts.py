@@ -532,9 +532,9 @@ def _take_shell(found: ShellLine, words: Sequence[str], place: CallPlace, depth:
         options = options_of(words[1 : told.own], KNOWN_OPTIONS.get(name))
         odd = next((option.name for option in options if not option.is_harmless), "")
         if odd or name not in KNOWN_OPTIONS or layer.effect == MAY_DO_ANYTHING:
-            found.doubt(f"{words[0]} reads files or options of its own{f' ({odd})' if odd else ''}")
+            found.doubt(f"files or options of its own decide what {words[0]} does{f' ({odd})' if odd else ''}")
         if name in READING_SHELLS and not any(word in ("-f", "-fc", "--no-config", "-N") for word in words):
-            found.doubt(f"{name} reads files of its own before the line")
+            found.doubt(f"files of its own are read by {name} before the line")
         _take_line(found, told.line, place, depth + 1)
         for act in found.acts[first + 1 :]:
             act.texts += [text for text in layer.texts if text not in act.texts]
