@@ -14,6 +14,7 @@ from atm.domain.approvals.code_on_lines import (
     awk_doubt,
     doubt_about,
     edits_in_place,
+    is_evaluated,
     is_harmless_sed,
     sed_scripts,
     shell_words,
@@ -253,7 +254,7 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
     found.acts.append(act)
     if name in STRANGE:
         found.doubt(f"{name} takes its commands from elsewhere, or changes what others mean")
-    elif name in EVALUATING or (name in ("test", "[", "printf") and _is_evaluated(words)):
+    elif name in EVALUATING or (name in ("test", "[", "printf") and is_evaluated(words)):
         found.doubt(f"shells evaluate what looks like words of {name}")
     elif name in CODE_FLAGS:
         _look_at_code(found, act, name, words)
@@ -289,39 +290,6 @@ def _stored_in(words: Sequence[str]) -> list[str]:
         name, equals, value = word.partition("=")
         if len(name) > 3 and any(option.startswith(name) for option in _STORING):
             found.append(value if equals else following)
-    return found
-
-
-def _is_evaluated(words: Sequence[str]) -> bool:
-    """
-    `printf -v 'a[$(x)]'` and `test -v` run what is in the brackets. Zsh evaluates numbers as arithmetic, which assigns.
-    """
-    rest = words[1:-1] if words[0] == "[" else words[1:]
-    if words[0] == "printf" and rest[:1] == ["--"]:
-        rest = rest[1:]
-    if words[0] == "printf" and rest and not rest[0].startswith("-"):
-        kinds, rest = _conversions(rest[0]), rest[1:]
-        if "n" in kinds:
-            return True  # stores a number in the variable that a word names
-        if kinds <= {"s", "b", "q"}:
-            return False
-        return any(sign.isalpha() or sign in "_[$`(=+-" for word in rest for sign in word.lstrip("-"))
-    operators = ("=", "==", "!=")
-    return any(
-        word[:2] in ("-v", "-R") or (word not in operators and any(sign in word for sign in "[$`(=+")) for word in rest
-    )
-
-
-def _conversions(template: str) -> set[str]:
-    """The letters of printf's conversions; `*` is one, for it wants a number."""
-    found: set[str] = set()
-    for part in template.replace("%%", "").split("%")[1:]:
-        plain = part.lstrip("-+ #'0123456789.*hlLqjzt")
-        found.add(plain[:1] or part[-1:])
-        if "*" in part[: len(part) - len(plain)]:
-            found.add("*")
-        if part[:1] == "q":
-            found.add("q")
     return found
 
 

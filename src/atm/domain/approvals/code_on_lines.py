@@ -1,5 +1,5 @@
 """
-Programs to which the line itself gives a program: `python -c`, `awk`, `sed`, and shells.
+Programs to which the line itself gives a program: `python -c`, `awk`, `sed`, shells, and builtins that evaluate words.
 
 A program in a file has a name that rules can be about. One that stands on the line, or comes through a pipe, is not
 read here: what it does is unclear. Only of `sed` and `awk` the harmless kinds are known, for they are typed all day.
@@ -83,6 +83,42 @@ def shell_words(words: Sequence[str]) -> ShellWords:
     if "c" in letters or "s" in letters or not rest or rest[0].startswith(("/dev/", "/proc/")):
         return ShellWords(doubt="a shell takes its commands from elsewhere")
     return ShellWords(script=rest[0])
+
+
+# Builtins that evaluate.
+
+
+def is_evaluated(words: Sequence[str]) -> bool:
+    """
+    `printf -v 'a[$(x)]'` and `test -v` run what is in the brackets. Zsh evaluates numbers as arithmetic, which assigns.
+    """
+    rest = words[1:-1] if words[0] == "[" else words[1:]
+    if words[0] == "printf" and rest[:1] == ["--"]:
+        rest = rest[1:]
+    if words[0] == "printf" and rest and not rest[0].startswith("-"):
+        kinds, rest = _conversions(rest[0]), rest[1:]
+        if "n" in kinds:
+            return True  # stores a number in the variable that a word names
+        if kinds <= {"s", "b", "q"}:
+            return False
+        return any(sign.isalpha() or sign in "_[$`(=+-" for word in rest for sign in word.lstrip("-"))
+    operators = ("=", "==", "!=")
+    return any(
+        word[:2] in ("-v", "-R") or (word not in operators and any(sign in word for sign in "[$`(=+")) for word in rest
+    )
+
+
+def _conversions(template: str) -> set[str]:
+    """The letters of printf's conversions; `*` is one, for it wants a number."""
+    found: set[str] = set()
+    for part in template.replace("%%", "").split("%")[1:]:
+        plain = part.lstrip("-+ #'0123456789.*hlLqjzt")
+        found.add(plain[:1] or part[-1:])
+        if "*" in part[: len(part) - len(plain)]:
+            found.add("*")
+        if part[:1] == "q":
+            found.add("q")
+    return found
 
 
 # Sed and awk.
