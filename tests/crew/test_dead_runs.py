@@ -34,8 +34,12 @@ def resume_of(run: str) -> str:
 
 
 def kill(slow: Slow) -> None:
-    """As it happens: its parent, this test, has not asked after it yet when the next command is typed."""
+    """
+    As it happens: its parent, this test, has not asked after it yet when the next command is typed. It waits until the
+    process has ended, for a busy machine takes a moment for that, and leaves it as it is.
+    """
     slow.process.kill()
+    os.waitid(os.P_PID, slow.process.pid, os.WEXITED | os.WNOWAIT)
 
 
 @pytest.fixture
