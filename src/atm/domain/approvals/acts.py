@@ -188,7 +188,7 @@ def _redirect(found: ShellLine, operator: str, target: str, place: CallPlace, fi
     if (">" in operator and target == "/dev/null") or (operator == ">&" and target in ("1", "2")) or operator == "<<<":
         return
     if ">" in operator or operator == "<&" or isinstance(target, GlobWord) or target.startswith(("/dev/", "/proc/")):
-        found.doubt(f"it redirects ({operator} {target}), and what that changes no program tells")
+        found.doubt(f"it redirects output or input ({operator} {target})")
     if len(found.acts) == first:
         found.acts.append(Act(f"{operator} {target}"))
     act, paths = found.acts[-1], place.every(target)
