@@ -35,20 +35,34 @@ def tree() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         ["/bin/sh", "-c", script], stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as made:
-        assert made.stdout is not None
-        assert made.stdout.readline() == b"ready\n"
-        children = _children(made.pid)
-        yield made
-        for pid in (made.pid, *children):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        children: list[int] = []
+        try:
+            assert made.stdout is not None
+            assert made.stdout.readline() == b"ready\n"
+            children = _children(made.pid)
+            yield made
+        finally:
+            for pid in (made.pid, *children):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
 
 
 def _children(pid: int) -> list[int]:
-    said = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=True).stdout.decode()
-    return [int(line.split()[0]) for line in said.splitlines() if line.split()[1] == str(pid)]
+    """From the kernel where it tells, so that a machine without ps can run this."""
+    if not os.path.isdir("/proc/self"):
+        said = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=True).stdout.decode()
+        return [int(line.split()[0]) for line in said.splitlines() if line.split()[1] == str(pid)]
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            facts = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if facts[1] == str(pid):
+            found.append(int(path.parent.name))
+    return found
 
 
 def _lives(pid: int) -> bool:
