@@ -35,18 +35,15 @@ def tree() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         ["/bin/sh", "-c", script], stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as made:
-        children: list[int] = []
-        try:
-            assert made.stdout is not None
-            assert made.stdout.readline() == b"ready\n"
-            children = _children(made.pid)
-            yield made
-        finally:
-            for pid in (made.pid, *children):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+        assert made.stdout is not None
+        assert made.stdout.readline() == b"ready\n"
+        children = _children(made.pid)
+        yield made
+        for pid in (made.pid, *children):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
 
 
 def _children(pid: int) -> list[int]:
