@@ -56,7 +56,7 @@ class MemoryApprovals:
         kept.answer = answer
         return True
 
-    def seal(self, team: str, now: float) -> None:  # noqa: ARG002 - nobody changes the audit of a fake
+    def seal(self, team: str, now: float) -> None:  # noqa: ARG002 - no other process changes the audit of a fake
         self._check(team)
 
     def events(self, approval: Approval) -> list[str] | None:

@@ -1,9 +1,9 @@
 """
 What a command line would do: each program it starts, under the name that counts, and what kind of operation that is.
 
-`/usr/bin/git -C x push` is `git push`, `sh -c "…"` is what stands in the quotes, `find -delete` is `rm`. Unwrapping
+`/usr/bin/git -C x push` is `git push`, `sh -c "…"` is the line in the quotes, `find -delete` is `rm`. Unwrapping
 explains a line and replaces nothing: a wrapper is a layer of its own, and each layer must be allowed. What takes its
-program or its arguments from elsewhere is unclear, and so is a git command that may be somebody's alias, an assignment
+program or its arguments from elsewhere is unclear, and so is a git command that may be an alias, an assignment
 before a command, a redirection into a file, and a program that is not the one that PATH names.
 """
 

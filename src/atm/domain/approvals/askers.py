@@ -2,7 +2,7 @@
 Does the asker of a request still need an answer?
 
 A request is moot when its team is complete, its member has left, its task is over or another's, or the process that
-asked is gone. What is not known keeps a request open: nobody is denied for a file that could not be read.
+asked is gone. What is not known keeps a request open: a file that could not be read denies no request.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def agent_in(environment: Mapping[str, str], is_agent: Callable[[str, str], bool
     The agent to which a process with this environment belongs, and the variable that says so; empty for a person.
 
     `is_agent`: is this a member of the team (empty: of any team) that is not a person? A daemon and a server of tmux
-    carry a mark without a member: an agent may have started them, and they are nobody's (`domain.crew.marks`).
+    carry a mark without a member: an agent may have started them, and they belong to no member (`domain.crew.marks`).
     """
     mark = environment.get(MARK, "")
     parts = mark.split("/")

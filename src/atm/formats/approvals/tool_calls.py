@@ -4,7 +4,7 @@ become an `AgentCall`.
 
 Of each tool exactly one field is the command: the one that its vendor executes (`tool_fields`). Nothing is read from
 any other. A field that atm does not know and that could carry a command or a file makes the call unclear, so that no
-rule allows it; its text is shown to whoever is asked.
+rule allows it; its text is shown to the person who is asked.
 """
 
 from __future__ import annotations

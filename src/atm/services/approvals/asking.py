@@ -118,10 +118,10 @@ def audit_problem(room: Approvalroom, approval: Approval) -> str:
 
 
 def _is_moot(room: Approvalroom, approval: Approval) -> bool:
-    """A request is cancelled and made anew if its files contradict the audit, or nobody needs its answer any more."""
+    """A request is cancelled and made anew if its files contradict the audit, or its answer is not needed any more."""
     problem = audit_problem(room, approval)
     if problem:
-        from atm.services.approvals.withdrawing import withdraw  # here: a call that is allowed asks nobody
+        from atm.services.approvals.withdrawing import withdraw  # here: an allowed call never needs it
 
         withdraw(room, approval, f"{problem}; its files were changed")
         return True
@@ -130,7 +130,7 @@ def _is_moot(room: Approvalroom, approval: Approval) -> bool:
 
 def _is_of_another_life(room: Approvalroom, approval: Approval) -> bool:
     """Was it asked about a task that is over, or by an asker that is gone? Then it is cancelled, and asked anew."""
-    from atm.services.approvals.withdrawing import withdraw_moot  # here: a call that is allowed asks nobody
+    from atm.services.approvals.withdrawing import withdraw_moot  # here: an allowed call never needs it
 
     return bool(withdraw_moot(room, approval.team, [approval]))
 

@@ -101,7 +101,7 @@ def take_back_team(room: Teamroom, team: str) -> bool:
 
 
 def _discard_empty(room: Teamroom, team: str, before: Set[str]) -> None:
-    """A backup of a team that nobody used is no use to anybody. One that has mail stays: it may have come just now."""
+    """Remove the backup of a team that was never used. A backup with mail stays: the mail may have come just now."""
     for kept in room.backups.kept(team):
         if kept.path in before or kept.is_final:
             continue

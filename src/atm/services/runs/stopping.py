@@ -3,7 +3,7 @@ An emergency stop of teams that may have a run under way.
 
 The loop of a run is no agent: it is asked by the latch of its team, which it reads at every tick, ends its agents,
 saves their work and writes its report. It gets no signal, so no file can name a process in its place. A loop that is
-suspended reads the latch as soon as a person continues it, so nobody waits for it here.
+suspended reads the latch as soon as a person continues it, so this command does not wait for it.
 """
 
 from __future__ import annotations

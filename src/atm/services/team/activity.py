@@ -44,7 +44,7 @@ def activity(room: Registry, team: Team, member: Member) -> Activity:
     known = presence.liveness(room.presence, team, member.name, now)
     beat = presence.last_beat(room.presence, team, member.name, now)
     if beat is not None and beat.state:
-        # It was at work when its process was killed, and nobody could say so any more: it does nothing now.
+        # The killed process could not report its end: its last heartbeat still says "working".
         state = ENDED if known.is_process_gone and beat.state == WORKING else beat.state
         return Activity(state, f"heartbeat ({beat.source})", max(0.0, now - beat.at), known)
     if member.is_active is None:

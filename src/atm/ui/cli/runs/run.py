@@ -103,7 +103,7 @@ def execute(args: Args, session: Session) -> int:
             ask_for_plan(session, prepared)
             seat(args, session, prepared)
         is_yes = is_confirmed(args, session, prepared)
-    except BaseException:
+    except BaseException:  # Ctrl-C too: a team that was made for this run must not stay without it
         _take_back_team(session, prepared)
         raise
     if not is_yes:
@@ -125,7 +125,7 @@ def _resume(args: Args, session: Session, desk: Runroom, order: RunOrder) -> int
 def _run(args: Args, session: Session, prepared: Prepared) -> int:
     try:
         order = begin(args, session, prepared)
-    except BaseException:
+    except BaseException:  # Ctrl-C too, as above
         _take_back_team(session, prepared)
         raise
     if order is None:
