@@ -100,8 +100,8 @@ bench: $(READY)
 
 chaos: $(READY) $(NODE_READY)
 	@ATM_CHAOS=long $(BIN)/python -m pytest -m "campaign or sparse" -n $(JOBS)
-	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services tests/crew -n $(JOBS)
-	@ATM_CHAOS=long $(BIN)/python -m pytest tests/attacks tests/cli tests/merges tests/system -m hypothesis -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest $(wildcard tests/*/rules tests/*/formats tests/*/services) tests/core tests/crew -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest tests/attacks tests/cli tests/merges $(wildcard tests/*/adapters) -m hypothesis -n $(JOBS)
 
 # What the tests would not notice: half an hour on two cores.
 mutants: $(READY) $(NODE_READY)

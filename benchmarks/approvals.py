@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm import config
-from atm.domain.approvals.requests import APPROVED
-from atm.services.approvals.answering import give_answer
-from atm.services.approvals.looking import waiting_in
-from atm.system.machine import find_layout
+from atm.approvals.rules.requests import APPROVED
+from atm.approvals.services.answering import give_answer
+from atm.approvals.services.looking import waiting_in
+from atm.files.adapters.machine import find_layout
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.board import build_boardroom
 from benchmarks.cases import Bench, hook_program

@@ -10,10 +10,10 @@ from itertools import count
 from pathlib import Path
 
 from atm import config
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.roster.members import create_team
-from atm.system.machine import find_layout
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import create_team
 from atm.wiring.board import build_boardroom, build_tasks
 from atm.wiring.mail import build_room
 from benchmarks.cases import Bench, _progress

@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from benchmarks.cases import Bench
 from benchmarks.daemon import _processor_time, resident, running
 from benchmarks.mcp import talk_to_atm

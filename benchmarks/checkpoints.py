@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.system.machine import RealChance, RealClock
-from atm.system.sessions.git_checkpoints import CheckpointBranches
+from atm.files.adapters.machine import RealChance, RealClock
+from atm.sessions.adapters.git_checkpoints import CheckpointBranches
 from benchmarks.cases import Bench, _progress
 from benchmarks.measure import Program, Times, Variant, round_robin
 from benchmarks.rows import Row, at_most, beside

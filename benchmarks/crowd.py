@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from benchmarks import baseline
 from benchmarks.installation import Installation, clean_environment
 from benchmarks.sandboxes import OWNER, TEAM, Sandbox, new_team

@@ -26,9 +26,9 @@ def sender_for(kind: str, target: str, name: str) -> Callable[[str], str]:
         from benchmarks import baseline
 
         return lambda text: baseline.send(target, name, text, kind)
-    from atm.services.mail.posting import Draft
-    from atm.services.mail.sending import send
-    from atm.system.machine import find_layout
+    from atm.files.adapters.machine import find_layout
+    from atm.mail.services.posting import Draft
+    from atm.mail.services.sending import send
     from atm.wiring.mail import build_room
 
     room = build_room(find_layout({"ATM_HOME": target}))

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.client import listen, stop
-from atm.system.machine import find_layout
+from atm.daemon.adapters.client import listen, stop
+from atm.files.adapters.machine import find_layout
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.daemon import ask_daemon
 from benchmarks.cases import Bench
 from benchmarks.sandboxes import TEAM, Sandbox, new_team

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from atm import config
-from atm.domain.team.team import Member
-from atm.services.delivery.briefing import brief
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.services.team.registry import find_team
-from atm.services.worksync.reading import briefing_block
-from atm.system.machine import find_layout
+from atm.delivery.services.briefing import brief
+from atm.files.adapters.machine import find_layout
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
+from atm.team.services.registry import find_team
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.services.reading import briefing_block
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import _memory, running
 from benchmarks.mcp_programs import ECHO, Answered, HttpTalk, Talk, install_sdk

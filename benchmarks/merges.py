@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm import config
-from atm.domain.crew.agents import AgentRecord
-from atm.domain.crew.refs import result_branch
-from atm.domain.merges.items import MERGE, MERGED, REBASE, STRATEGIES
-from atm.ports.board.workplaces import KeptWork
-from atm.services.board import planning, working
-from atm.services.board.new_tasks import NewTask
-from atm.services.merges.mergeroom import Mergeroom
-from atm.services.merges.people import work_off
-from atm.services.merges.queueing import open_queue, repository_of
-from atm.services.merges.radar import Radar
-from atm.system.machine import find_layout
+from atm.board.ports.workplaces import KeptWork
+from atm.board.services import planning, working
+from atm.board.services.new_tasks import NewTask
+from atm.crew.rules.agents import AgentRecord
+from atm.crew.rules.refs import result_branch
+from atm.files.adapters.machine import find_layout
+from atm.merges.rules.items import MERGE, MERGED, REBASE, STRATEGIES
+from atm.merges.services.mergeroom import Mergeroom
+from atm.merges.services.people import work_off
+from atm.merges.services.queueing import open_queue, repository_of
+from atm.merges.services.radar import Radar
 from atm.wiring.board import build_boardroom
 from atm.wiring.runs import build_mergeroom
 from benchmarks.cases import Bench

@@ -8,15 +8,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import IN_PROGRESS, Card
-from atm.domain.runs import memory as kinds
-from atm.domain.runs.deciding import decide
-from atm.domain.runs.memory import RunEvent, RunMemory
-from atm.domain.runs.observing import observe
-from atm.domain.runs.orders import AgentSeat, RunOrder
-from atm.domain.runs.view import AgentView, RunView, TaskFacts
-from atm.formats.files.times import from_iso
+from atm.board.rules.dependencies import Board
+from atm.board.rules.tasks import IN_PROGRESS, Card
+from atm.files.formats.times import from_iso
+from atm.runs.rules import memory as kinds
+from atm.runs.rules.deciding import decide
+from atm.runs.rules.memory import RunEvent, RunMemory
+from atm.runs.rules.observing import observe
+from atm.runs.rules.orders import AgentSeat, RunOrder
+from atm.runs.rules.view import AgentView, RunView, TaskFacts
 from benchmarks.cases import Bench
 from benchmarks.rows import Row
 from benchmarks.sandboxes import TEAM, new_team

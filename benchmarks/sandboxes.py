@@ -13,14 +13,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.mail.quotas import Quota
-from atm.domain.team.team import Member
-from atm.formats.files.times import to_iso
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
-from atm.system.machine import RealChance, find_layout
+from atm.files.adapters.machine import RealChance, find_layout
+from atm.files.formats.times import to_iso
+from atm.mail.rules.quotas import Quota
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
 from atm.wiring.mail import build_room
 from atm.wiring.trust import examine, give_consent
 

@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atm.domain.team.team import Member
-from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask
-from atm.services.roster.members import add_member
-from atm.system.machine import find_layout
+from atm.board.services import planning
+from atm.board.services.new_tasks import NewTask
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from atm.wiring.board import build_tasks
 from benchmarks.cases import Bench
 from benchmarks.measure import Times, Variant, round_robin

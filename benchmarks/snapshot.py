@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm import config
-from atm.domain.mail.quotas import Quota
-from atm.domain.team.team import Member
-from atm.services.board import planning, working
-from atm.services.board.new_tasks import NewTask
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member
-from atm.system.machine import find_layout
+from atm.board.services import planning, working
+from atm.board.services.new_tasks import NewTask
+from atm.files.adapters.machine import find_layout
+from atm.mail.rules.quotas import Quota
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.snapshot import build_snapshots

@@ -16,27 +16,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atm import config
-from atm.domain.events import TASK_CHANGED, TeamEvent
-from atm.domain.worksync.triggers import MANUAL, STARTUP_SCAN
-from atm.formats.files.times import to_iso
-from atm.formats.worksync.status import decode_status
-from atm.ports.files.records import STATUS
-from atm.services.board.stall_watch import watch_stalls
-from atm.services.roster.members import create_team
-from atm.services.team.registry import find_team
-from atm.services.worksync.reconcile import reconcile
-from atm.system.machine import find_layout
+from atm.board.services.stall_watch import watch_stalls
+from atm.events.rules import TASK_CHANGED, TeamEvent
+from atm.files.adapters.machine import find_layout
+from atm.files.formats.times import to_iso
+from atm.files.ports.records import STATUS
+from atm.roster.services.members import create_team
+from atm.team.services.registry import find_team
 from atm.teamd.parts.worksync import SyncWork
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.formats.status import decode_status
+from atm.worksync.rules.triggers import MANUAL, STARTUP_SCAN
+from atm.worksync.services.reconcile import reconcile
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import LONGEST, _ask, running
 from benchmarks.measure import Times, Variant, round_robin
 from benchmarks.sandboxes import TEAM, Sandbox
 
 if TYPE_CHECKING:
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.worksync.services.syncroom import SyncRoom
 
 LEAD = "lena"
 SMALL_TEAM, LARGE_TEAM = 10, 1_000

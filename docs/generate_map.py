@@ -1,4 +1,4 @@
-"""Draws docs/map.svg from the imports: which topics stand on which floor, and who leans on whom."""
+"""Draws docs/map.svg from the imports: the rooms on their floors, how large they are, and which room uses which."""
 
 from __future__ import annotations
 
@@ -10,99 +10,88 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "atm"
 PICTURE = ROOT / "docs" / "map.svg"
 
-FLOORS = ("domain", "formats", "ports", "services", "system", "wiring", "testing", "teamd", "ui/cli", "ui/mcp")
-TOPICS = (
-    *("files", "team", "mail", "board", "approvals", "events", "delivery", "roster", "worksync", "access", "setup"),
-    *("crew", "merges", "sessions", "runs", "checkup", "plugins", "daemon"),
+FLOORS = (
+    ("ui",),
+    ("teamd",),
+    ("wiring",),
+    ("testing",),
+    ("snapshot",),
+    ("runs", "checkup"),
+    ("sessions", "merges", "daemon"),
+    ("crew", "worksync"),
+    ("roster", "events", "delivery", "approvals"),
+    ("board", "setup", "config"),
+    ("mail", "vendors", "access"),
+    ("team", "trust"),
+    ("files", "git", "plugins"),
+    ("core",),
 )
-COLUMN, ROW, LEFT, TOP = 74, 34, 96, 58
+"""Highest first, as one looks at a house."""
+
+KINDS = ("rules", "formats", "ports", "services", "adapters")
+WIDE, HIGH, LEFT, TOP = 150, 46, 24, 44
 
 
-def place_of(path: Path) -> tuple[str, str] | None:
-    """The floor and the topic of a module."""
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    floor, rest = ("/".join(parts[:2]), parts[2:]) if parts[0] == "ui" else (parts[0], parts[1:])
-    topic = rest[0] if rest and rest[0] in TOPICS else ""
-    return (floor, topic) if floor in FLOORS and topic else None
-
-
-def counts() -> Counter[tuple[str, str]]:
-    """Modules in each room."""
-    places = (place_of(path) for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
-    return Counter(place for place in places if place is not None)
+def rooms() -> dict[str, Counter[str]]:
+    """Modules of each room, by kind; empty for what has no kind."""
+    found: dict[str, Counter[str]] = {room: Counter() for floor in FLOORS for room in floor}
+    for path in SOURCE.rglob("*.py"):
+        room, *inside = path.relative_to(SOURCE).with_suffix("").parts
+        if path.name != "__init__.py" and room in found:
+            found[room][inside[0] if inside and inside[0] in KINDS else ""] += 1
+    return found
 
 
 def arrows() -> Counter[tuple[str, str]]:
-    """From topic to topic, on the floors from domain to system: how many modules import."""
+    """From room to room: how many modules import."""
+    floor_of = {room: len(FLOORS) - at for at, floor in enumerate(FLOORS) for room in floor}
     found: Counter[tuple[str, str]] = Counter()
     for path in SOURCE.rglob("*.py"):
-        here = place_of(path)
-        if here is None or FLOORS.index(here[0]) > FLOORS.index("system"):
-            continue
-        there = {topic for topic in imported_topics(path) if topic != here[1]}
-        found.update((here[1], topic) for topic in there)
+        here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if here in floor_of:
+            used = {room for room in imported_rooms(path) if room != here and room in floor_of}
+            assert all(floor_of[room] < floor_of[here] for room in used), f"{path}: an arrow up"
+            found.update((here, room) for room in used)
     return found
 
 
-def imported_topics(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("atm."):
-            for name in (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)):
-                parts = name.split(".")[1:]
-                if len(parts) > 1 and parts[0] in FLOORS and parts[1] in TOPICS:
-                    found.add(parts[1])
-    return found
+def imported_rooms(path: Path) -> set[str]:
+    names = {
+        node.module
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("atm.")
+    }
+    return {str(name).split(".")[1] for name in names}
 
 
 def render() -> str:
-    """The picture: a row for each floor, a column for each topic, and below them who leans on whom."""
-    width = LEFT + COLUMN * len(TOPICS) + 16
-    floor_end = TOP + ROW * len(FLOORS)
-    height = floor_end + 250
+    """The picture: a row for each floor, a box for each room with what it has and what it uses."""
+    width = LEFT * 2 + 4 * WIDE + 170
+    height = TOP + HIGH * len(FLOORS) + 16
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        '<text x="16" y="24" font-size="15" font-weight="bold">The same rooms on every floor</text>',
+        '<text x="24" y="26" font-size="15" font-weight="bold">A room for each topic: each uses rooms below it</text>',
     ]
-    rooms = counts()
-    for x, topic in enumerate(TOPICS):
-        middle = LEFT + COLUMN * x + COLUMN // 2
-        lines.append(f'<text x="{middle}" y="{TOP - 8}" text-anchor="middle" font-weight="bold">{topic}</text>')
+    sizes, uses = rooms(), arrows()
     for y, floor in enumerate(FLOORS):
-        top = TOP + ROW * y
-        lines.append(f'<text x="16" y="{top + 21}">{floor}</text>')
-        for x, topic in enumerate(TOPICS):
-            lines += _room(LEFT + COLUMN * x, top, rooms[floor, topic])
-    lines += _arrows(floor_end)
+        top = TOP + HIGH * y
+        lines.append(f'<line x1="16" y1="{top + HIGH - 2}" x2="{width - 16}" y2="{top + HIGH - 2}" stroke="#cbd5e1"/>')
+        for x, room in enumerate(floor):
+            lines += _room(LEFT + WIDE * x, top, room, sizes[room], sum(1 for above, _ in uses if above == room))
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _room(x: int, y: int, modules: int) -> list[str]:
-    if not modules:
-        return []
-    shade = "#dbeafe" if modules < 6 else "#bfdbfe"
+def _room(x: int, y: int, room: str, kinds: Counter[str], used: int) -> list[str]:
+    modules = sum(kinds.values())
+    shade = "#bfdbfe" if modules > 30 else "#dbeafe"
+    told = f"{modules} modules" + (f", uses {used} rooms" if used else "")
     return [
-        f'<rect x="{x + 3}" y="{y + 3}" width="{COLUMN - 6}" height="{ROW - 6}" rx="5" fill="{shade}"/>',
-        f'<text x="{x + COLUMN // 2}" y="{y + 21}" text-anchor="middle">{modules}</text>',
+        f'<rect x="{x + 2}" y="{y + 2}" width="{WIDE - 8}" height="{HIGH - 8}" rx="5" fill="{shade}"/>',
+        f'<text x="{x + 10}" y="{y + 18}" font-weight="bold">{room}</text>',
+        f'<text x="{x + 10}" y="{y + 33}" font-size="10" fill="#334155">{told}</text>',
     ]
-
-
-def _arrows(top: int) -> list[str]:
-    """Arcs from whoever leans to whom it leans on. All of them go to the left: no arrow up."""
-    lines = [f'<text x="16" y="{top + 24}">leans on</text>']
-    for (above, below), modules in sorted(arrows().items()):
-        start, end = (LEFT + COLUMN * TOPICS.index(topic) + COLUMN // 2 for topic in (above, below))
-        assert end < start, f"{above} imports {below}: an arrow up"
-        depth = top + 14 + min(210, abs(start - end) // 3)
-        width = 1 + min(3, modules // 15)
-        lines.append(
-            f'<path d="M {start} {top + 6} Q {(start + end) // 2} {depth} {end} {top + 6}" fill="none" '
-            f'stroke="#1d4ed8" stroke-opacity="0.35" stroke-width="{width}"/>'
-        )
-        lines.append(f'<circle cx="{end}" cy="{top + 6}" r="2.5" fill="#1d4ed8"/>')
-    return lines
 
 
 if __name__ == "__main__":

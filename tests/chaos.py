@@ -2,7 +2,7 @@
 How much is tried: what a change could break in every run, and all of it in `make chaos`.
 
 A disk can refuse at every step, and in several ways. The way matters in a handful of places, which have a table of
-their own in `tests/system/files/test_refusals.py`; everywhere else only the step does. So the ways take turns: every
+their own in `tests/files/adapters/test_refusals.py`; everywhere else only the step does. So the ways take turns: every
 step that changes something is refused once, of those that only look every third (`LOOKING`), and every call (`write`,
 `sync`, `rename`, ...) is refused in every way as soon as that happens four times. `make chaos` goes round once for each
 way, with every step, and so tries all pairs.

@@ -25,11 +25,13 @@ from tests.guest_atm import may_be_guest, run_here
 from tests.optional import skip_without
 from tests.quick_atm import MOST_INPUT, ForkServers
 
-from atm.domain.team.team import Member
-from atm.formats.files.layout import Layout
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
+from atm.files.formats.layout import Layout
+from atm.mail.rules.lifetimes import RetentionPolicy
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
+from atm.testing import memory_room
 from atm.wiring.mail import build_room
 
 UNHURRIED = Path(__file__).parent / "unhurried"
@@ -48,7 +50,7 @@ settings.load_profile("atm")
 
 if sys.platform == "win32":
     # They send POSIX signals, hold POSIX locks or drive POSIX shells and terminals.
-    collect_ignore_glob = ["crash/*", "campaigns/*", "system/test_locking.py", "cli/test_terminal.py", "cli/test_comp*"]
+    collect_ignore_glob = ["crash/*", "campaigns/*", "files/adapters/test_locking.py", "cli/test_terminal.py", "cli/test_comp*"]
 
 
 @dataclass(frozen=True)
@@ -266,3 +268,14 @@ def eventually() -> Callable[..., None]:
             time.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+def boardroom() -> Teamroom:
+    """A mailroom in memory with a team `crew` of ann, bob and the absent cleo."""
+    made = memory_room(policy=RetentionPolicy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
+    create_team(made, "crew")
+    add_member(made, "crew", Member("ann"))
+    add_member(made, "crew", Member("bob"))
+    add_member(made, "crew", Member("cleo", is_active=False))
+    return made

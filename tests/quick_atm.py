@@ -30,7 +30,7 @@ MOST_SERVERS = 4
 PID_DIGITS = 10
 
 NOT_FORKED = (
-    *("atm.__main__", "atm.teamd", "atm.testing", "atm.system.daemon.otlp"),
+    *("atm.__main__", "atm.teamd", "atm.testing", "atm.daemon.adapters.otlp"),
     *("atm.ui.demo", "atm.ui.mcp", "atm.ui.tui", "atm.ui.web"),
 )
 

@@ -13,8 +13,8 @@ from tests.trusting import trust
 
 from atm.config import FROM_ENVIRONMENT, check_key, checked, find_repo_file, load, open_file, read_file
 from atm.config.known import CHOICES, KNOWN, NUMBER, RULES, TEXT, TEXTS, WHOLE, YES_NO
-from atm.domain.errors import BadSetting
-from atm.formats.files.layout import Layout
+from atm.core.errors import BadSetting
+from atm.files.formats.layout import Layout
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from tests.guest_atm import HOSTS, longer_bounds, may_be_guest, run_here
 from tests.quick_atm import MOST_INPUT, TimedOut
 from tests.unhurried.longer import LONG
 
-from atm.domain.mail import lifetimes
-from atm.services.mail import putting_back
-from atm.system.files import locking
+from atm.files.adapters import locking
+from atm.mail.rules import lifetimes
+from atm.mail.services import putting_back
 
 
 def facts():

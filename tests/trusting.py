@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.wiring.trust import examine, give_consent
 
 

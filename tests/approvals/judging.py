@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atm import config
-from atm.domain.approvals.calls import AgentCall
-from atm.domain.approvals.policy import ALLOW, DENY
-from atm.domain.approvals.roles import PLANS, refusal
-from atm.services.approvals.approvalroom import Approvalroom
-from atm.services.approvals.asking import judged
-from atm.system.machine import find_layout
+from atm.approvals.rules.calls import AgentCall
+from atm.approvals.rules.policy import ALLOW, DENY
+from atm.approvals.rules.roles import PLANS, refusal
+from atm.approvals.services.approvalroom import Approvalroom
+from atm.approvals.services.asking import judged
+from atm.files.adapters.machine import find_layout
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room

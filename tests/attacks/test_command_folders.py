@@ -12,11 +12,11 @@ import pytest
 from tests.attacks.shells import refused, under
 from tests.trusting import trust
 
+from atm.board.services.marks import MEMBER, PERSON, entered
 from atm.config import load
-from atm.domain.team.team import Member
-from atm.services.board.marks import MEMBER, PERSON, entered
-from atm.services.roster.members import add_member
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 

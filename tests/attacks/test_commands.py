@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.attacks.shells import refused, under
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 
 
 @pytest.fixture

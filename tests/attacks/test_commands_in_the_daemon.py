@@ -14,12 +14,12 @@ import pytest
 from tests.mcp.crew import Crew
 
 from atm import config
-from atm.domain.board.acceptance import COMMAND, TESTS, check
-from atm.domain.errors import AtmError
-from atm.services.board import planning
-from atm.services.board.marks import allow_checks
-from atm.services.board.new_tasks import NewTask
-from atm.services.roster.members import update_member
+from atm.board.rules.acceptance import COMMAND, TESTS, check
+from atm.board.services import planning
+from atm.board.services.marks import allow_checks
+from atm.board.services.new_tasks import NewTask
+from atm.core.errors import AtmError
+from atm.roster.services.members import update_member
 from atm.ui.mcp.caller import Caller
 
 

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from tests.conftest import Atm
 
 from atm.config import load
-from atm.domain.errors import BadSetting
-from atm.domain.trust import Ask
-from atm.formats.files.json_record import NotJson, decode_object, to_text
-from atm.formats.files.layout import REPO_FILES
-from atm.formats.files.settings_text import NotSettings, read_settings
-from atm.formats.mail.permissions import REPO_PERMISSIONS, permission_asks
-from atm.system.mail.shared_files import SettingsAndFiles
-from atm.system.trust import LARGEST
+from atm.core.errors import BadSetting
+from atm.files.formats.json_record import NotJson, decode_object, to_text
+from atm.files.formats.layout import REPO_FILES
+from atm.files.formats.settings_text import NotSettings, read_settings
+from atm.mail.adapters.shared_files import SettingsAndFiles
+from atm.mail.formats.permissions import REPO_PERMISSIONS, permission_asks
+from atm.trust.adapters import LARGEST
+from atm.trust.rules import Ask
 from atm.ui.cli.setup.trust import _words
 from atm.wiring.trust import Examined, change_with_consent, examine, give_consent
 

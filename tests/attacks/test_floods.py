@@ -11,10 +11,10 @@ from tests.trusting import trust
 
 from atm.config import is_more, load
 from atm.config.known import KNOWN, LIMITS
-from atm.domain.mail.messages import LARGEST_TEXT
-from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.mail.rules.messages import LARGEST_TEXT
+from atm.mail.rules.quotas import MOST_BYTES, MOST_ROWS
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 
 MEGABYTE = 1 << 20
 PIECE = MEGABYTE // 64

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from tests.mcp.crew import Crew
 from tests.project.source_trees import MODULES, nodes_in, parsed, saying
+from tests.project.test_architecture import kind_of, name_of
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, update_member
-from atm.system.board.programs import RealPrograms
-from atm.system.git import asking
-from atm.system.git.asking import HISTORY_ONLY, ask_git
+from atm.board.adapters.programs import RealPrograms
+from atm.git.adapters import asking
+from atm.git.adapters.asking import HISTORY_ONLY, ask_git
+from atm.roster.services.members import add_member, update_member
+from atm.team.rules.team import Member
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"
 NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
@@ -174,10 +175,10 @@ def test_one_place_starts_git():
     found = {
         str(path.relative_to(SOURCE))
         for path in saying(re.compile("""["']git["']"""), MODULES)
-        if "domain" not in path.parts  # rules start nothing, and some are about command lines
+        if kind_of(name_of(path)) != "rules"  # rules start nothing, and some are about command lines
         if any(starts_git(node) for node in nodes_in(parsed(path)))
     }
-    assert found == {"system/git/asking.py"}
+    assert found == {"git/adapters/asking.py"}
 
 
 # Through the board.

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from tests.crew.repositories import Bench, alone, git, new_repository
 
-from atm.domain.errors import AtmError
-from atm.ports.crew.worktrees import Worktree
-from atm.system.git import running
-from atm.system.git.running import Git, GitSetting, programs_off
+from atm.core.errors import AtmError
+from atm.crew.ports.worktrees import Worktree
+from atm.git.adapters import running
+from atm.git.adapters.running import Git, GitSetting, programs_off
 
 EVERY_HOOK = (
     *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-checkout", "post-commit", "post-index-change"),

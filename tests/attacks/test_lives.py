@@ -11,12 +11,11 @@ from tests.cli.delivery.test_deliver import opencode, told
 from tests.mcp.conftest import claim
 from tests.mcp.crew import Crew
 
-from atm.domain.errors import NoSuchMember, UsageError
-from atm.domain.mail.surfacing import HOOK, ShowingNote
-from atm.domain.team.team import Member
-from atm.services.access import find, living
-from atm.services.roster.members import add_member, remove_member
-from atm.services.worksync.reading import view
+from atm.access.services import find, living
+from atm.core.errors import NoSuchMember, UsageError
+from atm.mail.rules.surfacing import HOOK, ShowingNote
+from atm.roster.services.members import add_member, remove_member
+from atm.team.rules.team import Member
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
@@ -24,6 +23,7 @@ from atm.ui.mcp.identity import admit
 from atm.ui.mcp.serving.calling import perform
 from atm.wiring.daemon import build_access_tokens
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.services.reading import view
 
 __all__ = ["opencode"]
 

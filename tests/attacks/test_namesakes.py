@@ -14,8 +14,8 @@ import pytest
 from tests.cli.conftest import foreign_row, write_rows
 from tests.project.source_trees import MODULES, nodes_in, parsed, saying
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 
 __all__ = ["foreign_row", "write_rows"]
 
@@ -147,11 +147,11 @@ def test_a_heartbeat_of_a_former_life_makes_no_namesake_present(crew, way):
     assert liveness(crew)[0] != "working", "nor is its first sign of life the former's next"
 
 
-PRESENCE = "services/team/presence.py"
+PRESENCE = "team/services/presence.py"
 BY_NAME = {
-    "services/roster/recovery.py": "asks whether anybody of that name was ever here",
-    "services/runs/starting.py": "only a heartbeat that the loop of the run left, after it began, says anything",
-    "services/roster/restore_pass.py": "the roster of a backup may not be there yet",
+    "roster/services/recovery.py": "asks whether anybody of that name was ever here",
+    "runs/services/starting.py": "only a heartbeat that the loop of the run left, after it began, says anything",
+    "roster/services/restore_pass.py": "the roster of a backup may not be there yet",
 }
 """Who may ask for heartbeats by a name alone, and why."""
 

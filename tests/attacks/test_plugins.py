@@ -13,9 +13,9 @@ from tests.teamd.plugins.test_plugin_host import Stage
 from tests.teamd.plugins.test_webhook import Server
 from tests.trusting import trust
 
-from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team, remove_member
+from atm.events.rules import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
+from atm.roster.services.members import add_member, create_team, remove_member
+from atm.team.rules.team import Member
 from atm.teamd.plugins.discovery import Found
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="starts processes as POSIX does")

@@ -15,10 +15,10 @@ from tests.trusting import trust
 
 from atm.config import load
 from atm.config.known import KNOWN, NUMBER, POLICY, RULES, TEXT, TEXTS, WHOLE, YES_NO
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.teamd.places import load_places
 from atm.teamd.plugins.spec import wanted
 

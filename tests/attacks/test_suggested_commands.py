@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import Atm
 from tests.project.source_trees import MODULES, nodes_in, parsed, saying, statements_in
 
-from atm.domain.untrusted_text import shell_word, shell_words
+from atm.core.untrusted_text import shell_word, shell_words
 from atm.ui.cli.arguments import Argument, Command, Option, parse
 from atm.ui.cli.catalog import COMMANDS
 

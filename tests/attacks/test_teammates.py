@@ -8,8 +8,8 @@ import os
 import pytest
 from tests.attacks.shells import program, refused, shell, under
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.attacks.shells import program
 
-from atm.domain.team.agent_environment import agent_in
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.roster.services.members import add_member
+from atm.team.rules.agent_environment import agent_in
+from atm.team.rules.team import Member
 
 BOB = {"ATM_IDENTITY": "bob", "ATM_TEAM": "crew"}
 MARK = {"ATM_AGENT": "0a1b/crew/bob/1/key", "ATM_GENERATION": "1"}

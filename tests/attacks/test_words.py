@@ -18,18 +18,18 @@ import pytest
 from hypothesis import given
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
-from tests.domain.test_hostile_text import HOSTILE as TEXTS
+from tests.core.test_hostile_text import HOSTILE as TEXTS
 from tests.mcp.conftest import claim, run
 from tests.mcp.crew import ROLES, Crew
 
-from atm.domain.errors import AtmError
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.liveness import IDLE
-from atm.domain.team.team import Member
-from atm.formats.files.layout import Layout
-from atm.services.roster.members import add_member
-from atm.services.team.endpoints import put_endpoint
-from atm.services.team.presence import beat
+from atm.core.errors import AtmError
+from atm.files.formats.layout import Layout
+from atm.roster.services.members import add_member
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.liveness import IDLE
+from atm.team.rules.team import Member
+from atm.team.services.endpoints import put_endpoint
+from atm.team.services.presence import beat
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, harmless, shortened, success
 from atm.ui.mcp.caller import Caller

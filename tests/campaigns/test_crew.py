@@ -6,7 +6,7 @@ import pytest
 from tests.chaos import LONG
 from tests.proving import proves
 
-from atm.formats.board.task_history import Past
+from atm.board.formats.task_history import Past
 from atm.ui.demo import board_run as run
 from atm.ui.demo.board_proof import prove
 from atm.ui.demo.board_run import Crew, DemoReport

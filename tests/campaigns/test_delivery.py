@@ -28,15 +28,15 @@ import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
-from atm.domain.mail.receipts import RESTORED, RETURNED, already_read
-from atm.domain.team.team import Member
-from atm.formats.mail.journal import histories
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.client import stop
-from atm.system.daemon.seat import find_running
-from atm.system.machine import find_layout
+from atm.daemon.adapters.client import stop
+from atm.daemon.adapters.seat import find_running
+from atm.files.adapters.machine import find_layout
+from atm.mail.formats.journal import histories
+from atm.mail.rules.receipts import RESTORED, RETURNED, already_read
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.mail import build_room
 
 MESSAGES = 1000 if LONG else 20

@@ -194,7 +194,7 @@ class Terminal:
         while not condition(self.text) and not self.ended:
             left = end - time.monotonic()
             assert left > 0, f"the terminal did not show it in time:\n{self.text!r}"
-            if select.select([self._mine], [], [], left)[0]:
+            if select.select([self._mine], [], [], min(left, 0.1))[0]:  # the condition may be about a file
                 self._take()
         return self.text
 

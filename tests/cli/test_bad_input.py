@@ -14,7 +14,7 @@ import subprocess
 import pytest
 from tests.proving import proves
 
-from atm.system.events.watching import PollingWatch
+from atm.events.adapters.watching import PollingWatch
 from atm.wiring import events
 
 ESCAPES = (

@@ -11,7 +11,7 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.domain.setup.vendor_versions import SEEN
+from atm.vendors.versions import SEEN
 
 DEAD = 2**22 + 3
 """A process number above the limit of every Linux."""

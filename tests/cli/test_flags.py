@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.names import nearest_name
+from atm.core.names import nearest_name
 from atm.ui.cli.arguments import Command, parse
 from atm.ui.cli.catalog import COMMANDS, load
 

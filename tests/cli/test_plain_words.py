@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.project.source_trees import MODULES, SOURCE, nodes_in, parsed, saying
 
-from atm.domain.plain import counted
+from atm.core.plain import counted
 from atm.ui.views.letters import in_one_line, sentence
 
 
@@ -81,8 +81,8 @@ def test_work_sync_has_no_words_of_the_machinery(tasks, quickly):
 
 
 FOR_PROGRAMS = {
-    "domain/worksync/decisions.py": "what an agent's program is told, in the words of the specification",
-    "services/worksync/reports.py": "the answer to a report over MCP, in the words of the specification",
+    "worksync/rules/decisions.py": "what an agent's program is told, in the words of the specification",
+    "worksync/services/reports.py": "the answer to a report over MCP, in the words of the specification",
 }
 NOT_FOR_PEOPLE = re.compile(r"\b(leases?|shadow|phase.?2|in_progress|in-progress|systemctl)\b", re.IGNORECASE)
 NOUNS = "message|task|member|file|agent|team|row|request|branch|report|attempt|nudge|conflict|problem|warning|command"
@@ -121,15 +121,15 @@ def test_no_sentence_has_a_word_of_the_machinery():
 
 
 NEVER_ONE = {
-    "domain/board/decomposing.py": "how many tasks a model should make",
-    "domain/board/naming.py": "a name that means several",
-    "domain/delivery/channels.py": "a kind, and no number",
-    "services/board/new_tasks.py": "a name that means several",
-    "services/board/planning.py": "too many",
-    "services/checkup/belongings.py": "everything that lies in a home",
-    "services/mail/conversations.py": "a name that means several",
-    "system/crew/included.py": "too many, and the most",
-    "system/crew/worktrees.py": "the most",
+    "board/rules/decomposing.py": "how many tasks a model should make",
+    "board/rules/naming.py": "a name that means several",
+    "delivery/rules/channels.py": "a kind, and no number",
+    "board/services/new_tasks.py": "a name that means several",
+    "board/services/planning.py": "too many",
+    "checkup/services/belongings.py": "everything that lies in a home",
+    "mail/services/conversations.py": "a name that means several",
+    "crew/adapters/included.py": "too many, and the most",
+    "crew/adapters/worktrees.py": "the most",
     "ui/cli/board/adding.py": "one was said before",
 }
 

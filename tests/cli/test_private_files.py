@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from tests.conftest import Atm
 
-from atm.formats.files.layout import Layout
-from atm.system.daemon.seat import LONGEST_ADDRESS
+from atm.daemon.adapters.seat import LONGEST_ADDRESS
+from atm.files.formats.layout import Layout
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes say nothing there")
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.access import AccessToken
-from atm.domain.errors import RequestError, UnreadableFile
-from atm.domain.team.team import Member
-from atm.ports.access import AccessTokens
-from atm.services import access as access_tokens
-from atm.services.access import NoSuchToken, digest, find, issue, revoke
-from atm.services.roster.members import add_member, create_team
-from atm.system.access import AccessTokenFile
-from atm.system.files.locking import Locks
-from atm.system.machine import RealChance, RealClock, host_name
+from atm.access import services as access_tokens
+from atm.access.adapters import AccessTokenFile
+from atm.access.ports import AccessTokens
+from atm.access.rules import AccessToken
+from atm.access.services import NoSuchToken, digest, find, issue, revoke
+from atm.core.errors import RequestError, UnreadableFile
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import RealChance, RealClock, host_name
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing import QuickDisk
 from atm.testing.files import MemoryAccessTokens
 from atm.testing.rooms import memory_room

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from atm.ports.delivery.agent_sessions import AgentSessions
-from atm.system.delivery.claude_sessions import MOST_SESSIONS, ClaudeSessions
-from atm.system.files.disk import RealDisk
-from atm.system.files.processes import began
+from atm.delivery.adapters.claude_sessions import MOST_SESSIONS, ClaudeSessions
+from atm.delivery.ports.agent_sessions import AgentSessions
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.processes import began
 from atm.testing.delivery import MemorySessions
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.crew.agents import AgentRecord
-from atm.domain.errors import FileBusy
-from atm.formats.files.layout import Layout
-from atm.system.crew.agent_files import AgentFiles, SlotFiles
-from atm.system.files.disk import RealDisk
+from atm.core.errors import FileBusy
+from atm.crew.adapters.agent_files import AgentFiles, SlotFiles
+from atm.crew.rules.agents import AgentRecord
+from atm.files.adapters.disk import RealDisk
+from atm.files.formats.layout import Layout
 from atm.testing.agents import MemoryAgentRecords, MemorySlots
 from atm.testing.time_and_chance import FakeClock
 from atm.wiring.files import build_locks

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from atm.domain.approvals.requests import APPROVED, ASKED, DENIED, USED, Approval, GivenAnswer, RuleNote
-from atm.domain.errors import AtmError, NoSuchTeam
-from atm.formats.approvals.records import AuditLine
-from atm.formats.files.layout import Layout
-from atm.ports.approvals import Approvals
-from atm.services.roster.members import create_team
-from atm.system.approvals import ApprovalFiles
-from atm.system.files.disk import RealDisk
+from atm.approvals.adapters import ApprovalFiles
+from atm.approvals.formats.records import AuditLine
+from atm.approvals.ports import Approvals
+from atm.approvals.rules.requests import APPROVED, ASKED, DENIED, USED, Approval, GivenAnswer, RuleNote
+from atm.core.errors import AtmError, NoSuchTeam
+from atm.files.adapters.disk import RealDisk
+from atm.files.formats.layout import Layout
+from atm.roster.services.members import create_team
 from atm.testing import FakeClock, memory_room
 from atm.testing.approvals import MemoryApprovals
 from atm.testing.team import MemoryRosters

@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.domain.board.acceptance import Ran
-from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import Change, Stamp, Task
-from atm.domain.errors import AtmError, NotAllowed, UnreadableFile
-from atm.domain.team.liveness import Beat
-from atm.domain.work_errors import NoSuchTask
-from atm.formats.board.task import new_task
-from atm.formats.files.layout import Layout
-from atm.ports.board.programs import Programs
-from atm.ports.board.tasks import NewFile, Tasks
-from atm.ports.files.folder_news import FolderNews
-from atm.ports.team.presence import Presence
-from atm.system.board import programs as real_programs
-from atm.system.board.programs import KEPT, LARGEST_LOG, RealPrograms
-from atm.system.events.folder_news import InotifyNews
+from atm.board.adapters import programs as real_programs
+from atm.board.adapters.programs import KEPT, LARGEST_LOG, RealPrograms
+from atm.board.formats.task import new_task
+from atm.board.ports.programs import Programs
+from atm.board.ports.tasks import NewFile, Tasks
+from atm.board.rules.acceptance import Ran
+from atm.board.rules.dependencies import Board
+from atm.board.rules.tasks import Change, Stamp, Task
+from atm.core.errors import AtmError, NotAllowed, UnreadableFile
+from atm.core.work_errors import NoSuchTask
+from atm.events.adapters.folder_news import InotifyNews
+from atm.files.formats.layout import Layout
+from atm.files.ports.folder_news import FolderNews
+from atm.team.ports.presence import Presence
+from atm.team.rules.liveness import Beat
 from atm.testing import FakeClock, LookingNews, MemoryPresence, MemoryPrograms, MemoryTasks
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
@@ -485,7 +485,7 @@ class TestFilesOnly:
             pass
 
     def test_a_thousand_new_tasks_take_no_look_at_the_board_each(self, files, monkeypatch):
-        from atm.system.board.board_scan import Scan
+        from atm.board.adapters.board_scan import Scan
 
         looks = []
         real = Scan.board
@@ -777,7 +777,7 @@ class TestRealPrograms:
         assert len(looked) <= 3 * folders * pattern.count("/")
 
     def test_a_search_that_takes_too_long_ends(self, real, tmp_path, monkeypatch):
-        monkeypatch.setattr("atm.system.board.programs.FIND_SECONDS", -1.0)
+        monkeypatch.setattr("atm.board.adapters.programs.FIND_SECONDS", -1.0)
         assert real.find(str(tmp_path), "**/x").timed_out
 
     @pytest.mark.parametrize("name", ["app/[id]/page.tsx", "what?.txt", "a*b"])

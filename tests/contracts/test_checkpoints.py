@@ -9,10 +9,10 @@ import pytest
 from tests.crew.repositories import alone, git
 from tests.in_memory import in_memory
 
-from atm.domain.errors import BadName
-from atm.domain.work_errors import GitTrouble
-from atm.ports.sessions.checkpoints import CheckpointCommit, GitCheckpoints
-from atm.system.sessions.git_checkpoints import CheckpointBranches
+from atm.core.errors import BadName
+from atm.core.work_errors import GitTrouble
+from atm.sessions.adapters.git_checkpoints import CheckpointBranches
+from atm.sessions.ports.checkpoints import CheckpointCommit, GitCheckpoints
 from atm.testing.sessions import MemoryCheckpoints
 from atm.testing.time_and_chance import FakeClock
 

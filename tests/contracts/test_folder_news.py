@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from atm.ports.files.folder_news import FolderNews
-from atm.system.events import folder_news as real
-from atm.system.events.folder_news import InotifyNews
+from atm.events.adapters import folder_news as real
+from atm.events.adapters.folder_news import InotifyNews
+from atm.files.ports.folder_news import FolderNews
 from atm.testing import LookingNews
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of changes")

@@ -7,15 +7,15 @@ from tests.contracts.test_worktrees import FILES, Real, Twin
 from tests.crew.repositories import alone
 from tests.proving import proves
 
-from atm.domain.errors import FileBusy
-from atm.domain.merges.items import MERGE, REBASE, SQUASH, STRATEGIES, MergeItem, MergeQueue
-from atm.domain.merges.radar import Collision
-from atm.ports.crew.worktrees import Repository, Worktree
-from atm.ports.merges import MergeGit, MergePiece, Merges
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock
-from atm.system.merges.git_merging import GitMerging
-from atm.system.merges.queue_files import MergeFiles
+from atm.core.errors import FileBusy
+from atm.crew.ports.worktrees import Repository, Worktree
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock
+from atm.merges.adapters.git_merging import GitMerging
+from atm.merges.adapters.queue_files import MergeFiles
+from atm.merges.ports import MergeGit, MergePiece, Merges
+from atm.merges.rules.items import MERGE, REBASE, SQUASH, STRATEGIES, MergeItem, MergeQueue
+from atm.merges.rules.radar import Collision
 from atm.testing.runs import MemoryMergeGit, MemoryMerges
 from atm.wiring.files import build_locks
 

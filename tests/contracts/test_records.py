@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import NoSuchTeam
-from atm.formats.team.team_config import new_team
-from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
-from atm.services.roster.ending import delete_team
-from atm.services.roster.teamroom import Teamroom
-from atm.system.files.locking import Locks
-from atm.system.files.record_store import RecordFiles
-from atm.system.machine import find_layout, host_name
-from atm.system.team.team_secrets import SecretFiles
-from atm.system.worksync import JournalFiles
+from atm.core.errors import NoSuchTeam
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import find_layout, host_name
+from atm.files.adapters.record_store import RecordFiles
+from atm.files.ports.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
+from atm.roster.services.ending import delete_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.adapters.team_secrets import SecretFiles
+from atm.team.formats.team_config import new_team
 from atm.testing import FakeChance, QuickDisk, memory_room
 from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.wiring.mail import build_room
+from atm.worksync.adapters import JournalFiles
 
 
 @dataclass

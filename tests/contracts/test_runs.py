@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.errors import AtmError
-from atm.domain.runs.limits import Limits
-from atm.domain.runs.memory import CLAIMED, STARTED, RunEvent
-from atm.domain.runs.orders import AgentSeat, RunOrder, RunRules
-from atm.domain.work_errors import RunActive
-from atm.ports.runs import Runs
-from atm.system.files.disk import RealDisk
-from atm.system.runs import RunFiles
+from atm.core.errors import AtmError
+from atm.core.work_errors import RunActive
+from atm.files.adapters.disk import RealDisk
+from atm.runs.adapters import RunFiles
+from atm.runs.ports import Runs
+from atm.runs.rules.limits import Limits
+from atm.runs.rules.memory import CLAIMED, STARTED, RunEvent
+from atm.runs.rules.orders import AgentSeat, RunOrder, RunRules
 from atm.testing.runs import MemoryRuns
 from atm.wiring.files import build_locks
 

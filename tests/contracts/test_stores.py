@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import BadName, InboxFull, NoSuchTeam, TeamNotOurs
-from atm.domain.mail.lifetimes import RetentionPolicy
-from atm.domain.mail.quotas import Allowance, Quota
-from atm.domain.team.team import Member, Team
-from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
-from atm.formats.mail.spool_entry import SpoolEntry
-from atm.formats.team.team_config import new_member, new_team, with_member, without_member
-from atm.services.roster.teamroom import Teamroom
-from atm.system.machine import find_layout
+from atm.core.errors import BadName, InboxFull, NoSuchTeam, TeamNotOurs
+from atm.files.adapters.machine import find_layout
+from atm.mail.formats.journal import MESSAGE, RECEIPT, Line
+from atm.mail.formats.spool_entry import SpoolEntry
+from atm.mail.rules.lifetimes import RetentionPolicy
+from atm.mail.rules.quotas import Allowance, Quota
+from atm.roster.services.teamroom import Teamroom
+from atm.team.formats.team_config import new_member, new_team, with_member, without_member
+from atm.team.rules.team import Member, Team
 from atm.testing import FakeClock, make_message, memory_room
 from atm.wiring.mail import build_room
 
@@ -241,7 +241,7 @@ class TestRosters:
 
 
 def line(stores: Teamroom, id: str, state: str = "written", raw: str = "") -> Line:
-    from atm.formats.files.times import to_iso
+    from atm.files.formats.times import to_iso
 
     at = to_iso(stores.clock.now())
     kind = MESSAGE if raw else RECEIPT

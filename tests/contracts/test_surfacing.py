@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.surfacing import HOOK, ShowingNote
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.team import Member
-from atm.formats.team.team_config import new_team
-from atm.services.roster.members import add_member
-from atm.services.roster.teamroom import Teamroom
-from atm.system.machine import find_layout
+from atm.core.errors import AtmError
+from atm.files.adapters.machine import find_layout
+from atm.mail.rules.surfacing import HOOK, ShowingNote
+from atm.roster.services.members import add_member
+from atm.roster.services.teamroom import Teamroom
+from atm.team.formats.team_config import new_team
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.team import Member
 from atm.testing import FaultyDisk, QuickDisk, memory_room
 from atm.wiring.mail import build_room
 
@@ -334,8 +334,8 @@ def test_in_a_team_of_claude_code_everything_lies_in_our_own_folder(room, layout
 
 HOLDER = """
 import sys, time
-from atm.domain.mail.surfacing import ShowingNote
-from atm.system.machine import find_layout
+from atm.mail.rules.surfacing import ShowingNote
+from atm.files.adapters.machine import find_layout
 from atm.wiring.mail import build_room
 
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))

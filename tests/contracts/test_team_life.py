@@ -8,18 +8,18 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.domain.errors import NoSuchTeam, UnreadableFile
-from atm.domain.team.agent_processes import ProcessOwner, program_in
-from atm.domain.team.liveness import Beat
-from atm.domain.work_errors import NoSuchBackup
-from atm.formats.board.task import decode_task
-from atm.formats.files.json_record import decode_object
-from atm.formats.team.lead_fields import away_mark
-from atm.formats.team.team_config import new_team
-from atm.ports.roster.team_files import Deletion
-from atm.services.roster.teamroom import Teamroom
-from atm.system.files.processes import began, boot_id
-from atm.system.machine import find_layout
+from atm.board.formats.task import decode_task
+from atm.core.errors import NoSuchTeam, UnreadableFile
+from atm.core.work_errors import NoSuchBackup
+from atm.files.adapters.machine import find_layout
+from atm.files.adapters.processes import began, boot_id
+from atm.files.formats.json_record import decode_object
+from atm.roster.ports.team_files import Deletion
+from atm.roster.services.teamroom import Teamroom
+from atm.team.formats.lead_fields import away_mark
+from atm.team.formats.team_config import new_team
+from atm.team.rules.agent_processes import ProcessOwner, program_in
+from atm.team.rules.liveness import Beat
 from atm.testing import FakeClock, make_message, memory_room
 from atm.testing.team import MemoryProcesses
 from atm.wiring.mail import build_room

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from tests.optional import skip_without
 
-from atm.domain.delivery.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
-from atm.ports.delivery.terminals import PaneAddress, Terminals
-from atm.ports.files.clock import Clock
-from atm.services.delivery.pane_delivery import PROVEN, Expected, paste_line
-from atm.system.delivery.tmux import TmuxTerminals
-from atm.system.machine import RealClock
+from atm.delivery.adapters.tmux import TmuxTerminals
+from atm.delivery.ports.terminals import PaneAddress, Terminals
+from atm.delivery.services.pane_delivery import PROVEN, Expected, paste_line
+from atm.files.adapters.machine import RealClock
+from atm.files.ports.clock import Clock
 from atm.testing import FakeClock
 from atm.testing.delivery import DIALOG as DIALOG_ROWS
 from atm.testing.delivery import MemoryTerminals
+from atm.vendors.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
 
 TAG = "atm:3f0c1f4e"
 LINE = f"[{TAG} from bob] the parser is done; see $(touch x), `ls`, 日本語"

@@ -8,9 +8,9 @@ import pytest
 from tests.crew.repositories import Bench, alone, git
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, RequestError
-from atm.ports.crew.worktrees import Repository, Saved, Worktree, Worktrees
-from atm.services.crew.salvaging import NoSuchSalvage, find_saved, saved_around
+from atm.core.errors import AtmError, RequestError
+from atm.crew.ports.worktrees import Repository, Saved, Worktree, Worktrees
+from atm.crew.services.salvaging import NoSuchSalvage, find_saved, saved_around
 from atm.testing.crew import MemoryWorktrees
 
 FILES = {"a.txt": "one\n", "src/b.txt": "two\n"}

@@ -24,9 +24,9 @@ import pytest
 from tests.chaos import LONG, LOOKING, kills
 from tests.in_memory import in_memory
 
-from atm.system.board import board_scan
-from atm.system.files import locking, rewriting
-from atm.system.team import team_store
+from atm.board.adapters import board_scan
+from atm.files.adapters import locking, rewriting
+from atm.team.adapters import team_store
 from atm.testing import FaultyDisk
 
 YOUNG = 25.0

@@ -27,20 +27,20 @@ from tests.chaos import LONG, ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk, Left, silent_kills
 from tests.proving import proves
 
-from atm.domain.board.tasks import Change
-from atm.domain.errors import AtmError
-from atm.domain.team.team import Member
-from atm.formats.files.layout import Layout
-from atm.ports.board.tasks import Tasks
-from atm.ports.files.disk import Disk
-from atm.services.board import leaving, reviews
-from atm.services.board import working as board
-from atm.services.board.importing import reimport
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add, depend, split
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import add_member, create_team
-from atm.system.machine import find_layout
+from atm.board.ports.tasks import Tasks
+from atm.board.rules.tasks import Change
+from atm.board.services import leaving, reviews
+from atm.board.services import working as board
+from atm.board.services.importing import reimport
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add, depend, split
+from atm.core.errors import AtmError
+from atm.files.adapters.machine import find_layout
+from atm.files.formats.layout import Layout
+from atm.files.ports.disk import Disk
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room

@@ -23,17 +23,17 @@ import pytest
 from tests.optional import needs
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, FileBusy
-from atm.domain.team.team import Member
-from atm.domain.work_errors import NoSuchTask
-from atm.formats.files.layout import Layout
-from atm.ports.files.disk import Disk
-from atm.services.board import working as board
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add, depend, split
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import add_member, create_team
-from atm.system.files.disk import RealDisk
+from atm.board.services import working as board
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add, depend, split
+from atm.core.errors import AtmError, FileBusy
+from atm.core.work_errors import NoSuchTask
+from atm.files.adapters.disk import RealDisk
+from atm.files.formats.layout import Layout
+from atm.files.ports.disk import Disk
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing import Crash, FaultyDisk, MemoryPrograms
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
@@ -565,10 +565,10 @@ def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
 
 WORKER = """
 import sys
-from atm.services.board import working as board
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.system.files.remains import stale_locks
-from atm.system.machine import find_layout
+from atm.board.services import working as board
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.files.adapters.remains import stale_locks
+from atm.files.adapters.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks
 
@@ -681,11 +681,11 @@ async function create(turn) {
 
 COMMENTER = """
 import sys
-from atm.services.board import working as board
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.system.machine import find_layout
+from atm.board.services import working as board
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.files.adapters.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tests.crash.test_surfacing_every_step import a_room, a_team, every_kill
 
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.mail.typed.consuming import consuming, take
-from atm.services.mail.typed.letters import give_type
-from atm.services.roster.teamroom import Teamroom
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.mail.services.typed.consuming import consuming, take
+from atm.mail.services.typed.letters import give_type
+from atm.roster.services.teamroom import Teamroom
 
 TYPES = ["status_update"]
 

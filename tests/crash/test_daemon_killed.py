@@ -28,19 +28,19 @@ from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, FileBusy
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.endpoints import put_endpoint
-from atm.system.daemon.client import ask, stop
-from atm.system.daemon.seat import find_running
-from atm.system.files.locking import Locks, SharedLock
-from atm.system.machine import find_layout
+from atm.core.errors import AtmError, FileBusy
+from atm.daemon.adapters.client import ask, stop
+from atm.daemon.adapters.seat import find_running
+from atm.files.adapters.locking import Locks, SharedLock
+from atm.files.adapters.machine import find_layout
+from atm.mail.services.posting import Draft
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.team import Member
+from atm.team.services.endpoints import put_endpoint
 from atm.wiring.mail import build_room
 
 ANSWERS_IN = 60.0
@@ -479,7 +479,7 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
 
 KILLED_WITH_A_LOCK = """
 import os, signal, sys
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.wiring.mail import build_room
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))
 room.inboxes.change("crew", "ann", lambda rows: os.kill(os.getpid(), signal.SIGKILL))

@@ -18,21 +18,21 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, copied_or, made_by, silent_kills
 from tests.proving import proves
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.lifetimes import RetentionPolicy
-from atm.domain.team.team import Member
-from atm.formats.mail.inbox import only
-from atm.services.mail.conversations import acknowledge
-from atm.services.mail.posting import Draft
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.retention import compact
-from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain
-from atm.services.roster.members import add_member, create_team, remove_member
-from atm.services.roster.teamroom import Teamroom
-from atm.system.files.disk import RealDisk
-from atm.system.machine import find_layout
+from atm.core.errors import AtmError
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import find_layout
+from atm.mail.formats.inbox import only
+from atm.mail.rules.lifetimes import RetentionPolicy
+from atm.mail.services.conversations import acknowledge
+from atm.mail.services.posting import Draft
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.retention import compact
+from atm.mail.services.sending import send
+from atm.mail.services.spooling import drain
+from atm.roster.services.members import add_member, create_team, remove_member
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
 from atm.testing import Crash, FaultyDisk, QuickDisk, make_message
 from atm.wiring.mail import build_room
 

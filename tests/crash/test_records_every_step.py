@@ -20,19 +20,19 @@ import pytest
 from tests.chaos import ROUNDS, WAYS, an_error, kills, refusals
 from tests.proving import proves
 
-from atm.domain.errors import AtmError
-from atm.formats.files.layout import Layout
-from atm.formats.files.record_file import SEALED_FROM
-from atm.formats.team.team_config import new_team
-from atm.ports.files.disk import Disk
-from atm.ports.files.records import STALLS, STATUS
-from atm.system.files.locking import Locks
-from atm.system.files.record_store import RecordFiles
-from atm.system.machine import RealChance, find_layout, host_name
-from atm.system.team.team_secrets import SecretFiles
-from atm.system.worksync import JournalFiles
+from atm.core.errors import AtmError
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import RealChance, find_layout, host_name
+from atm.files.adapters.record_store import RecordFiles
+from atm.files.formats.layout import Layout
+from atm.files.formats.record_file import SEALED_FROM
+from atm.files.ports.disk import Disk
+from atm.files.ports.records import STALLS, STATUS
+from atm.team.adapters.team_secrets import SecretFiles
+from atm.team.formats.team_config import new_team
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring.mail import build_room
+from atm.worksync.adapters import JournalFiles
 
 OLD: Any = {"n": 1}
 NEW: Any = {"n": 2}

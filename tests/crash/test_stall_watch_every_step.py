@@ -19,21 +19,21 @@ import pytest
 from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, silent_kills
 
-from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.team.team import Member
-from atm.ports.files.disk import Disk
-from atm.ports.files.records import STALLS
-from atm.services.board import planning
-from atm.services.board import working as board
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.stall_watch import Alert, watch_stalls
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import add_member, create_team
-from atm.system.files.locking import Locks
-from atm.system.files.record_store import RecordFiles
-from atm.system.machine import find_layout
+from atm.board.services import planning
+from atm.board.services import working as board
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.stall_watch import Alert, watch_stalls
+from atm.core.errors import AtmError, NoSuchTeam
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import find_layout
+from atm.files.adapters.record_store import RecordFiles
+from atm.files.ports.disk import Disk
+from atm.files.ports.records import STALLS
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
 from atm.wiring.board import build_tasks

@@ -19,34 +19,34 @@ import pytest
 from tests.chaos import ROUNDS, Refusal, kills, refusals
 from tests.crash.conftest import Left, copied_or, made_by
 
-from atm.domain.delivery.channels import URGENT
-from atm.domain.delivery.moments import TOOL, HookAnswer, HookCall
-from atm.domain.errors import AtmError
-from atm.domain.mail.receipts import already_read
-from atm.domain.mail.surfacing import HOOK
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.liveness import WORKING
-from atm.domain.team.team import Member
-from atm.formats.mail.journal import histories
-from atm.ports.delivery.agent_servers import REFUSED, ServerAnswer
-from atm.ports.delivery.terminals import PaneAddress
-from atm.services.delivery.agent_hooks import HookVisit, attend
-from atm.services.delivery.idle_notices import goes_idle
-from atm.services.delivery.pushing import Channels, push
-from atm.services.mail.escalation import SENDER, escalate, unacknowledged
-from atm.services.mail.posting import Draft
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain
-from atm.services.mail.surfacing import Surfacing
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.endpoints import put_endpoint
-from atm.services.team.presence import beat
-from atm.system.machine import find_layout
+from atm.core.errors import AtmError
+from atm.delivery.ports.terminals import PaneAddress
+from atm.delivery.rules.channels import URGENT
+from atm.delivery.services.agent_hooks import HookVisit, attend
+from atm.delivery.services.idle_notices import goes_idle
+from atm.delivery.services.pushing import Channels, push
+from atm.files.adapters.machine import find_layout
+from atm.mail.formats.journal import histories
+from atm.mail.rules.receipts import already_read
+from atm.mail.rules.surfacing import HOOK
+from atm.mail.services.escalation import SENDER, escalate, unacknowledged
+from atm.mail.services.posting import Draft
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.sending import send
+from atm.mail.services.spooling import drain
+from atm.mail.services.surfacing import Surfacing
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.liveness import WORKING
+from atm.team.rules.team import Member
+from atm.team.services.endpoints import put_endpoint
+from atm.team.services.presence import beat
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.testing.delivery import MemoryPane, MemoryTerminals
+from atm.vendors.agent_servers import REFUSED, ServerAnswer
+from atm.vendors.moments import TOOL, HookAnswer, HookCall
 from atm.wiring.mail import build_room
 
 LEAD = "team-lead"

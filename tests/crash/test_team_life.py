@@ -17,18 +17,18 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk, Left, silent_kills
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, TeamCompleted
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.backups import back_up
-from atm.services.roster.cleanup import clean_up, plan_cleanup
-from atm.services.roster.ending import archive_team, delete_team
-from atm.services.roster.members import add_member, create_team, join, leave, update_member
-from atm.services.roster.restoring import restore
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.lifecycle import advance, standing
-from atm.system.machine import find_layout
+from atm.core.errors import AtmError, TeamCompleted
+from atm.files.adapters.machine import find_layout
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.backups import back_up
+from atm.roster.services.cleanup import clean_up, plan_cleanup
+from atm.roster.services.ending import archive_team, delete_team
+from atm.roster.services.members import add_member, create_team, join, leave, update_member
+from atm.roster.services.restoring import restore
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
+from atm.team.services.lifecycle import advance, standing
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring.mail import build_room
 

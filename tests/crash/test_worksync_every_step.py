@@ -25,36 +25,36 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, silent_kills
 from tests.proving import proves
 
-from atm.domain.errors import AtmError
-from atm.domain.team.team import Member
-from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
-from atm.domain.worksync.nudges import CLAIM_SECONDS, DELIVERED, SENDER
-from atm.domain.worksync.readiness import Thresholds
-from atm.ports.files.disk import Disk
-from atm.ports.files.records import INTENTS, SHELVES, STATUS
-from atm.services.board import planning
-from atm.services.board import working as board
-from atm.services.board.new_tasks import NewTask
-from atm.services.mail.spooling import drain
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import add_member, create_team
-from atm.services.team.registry import find_team
-from atm.services.worksync.ladders import outbox
-from atm.services.worksync.nudges import dispatch, plan
-from atm.services.worksync.reading import view
-from atm.services.worksync.reconcile import known_status, look_at, reconcile
-from atm.services.worksync.reports import ReportAnswer, note_intent, replay, submit
-from atm.services.worksync.rounds import run_round
-from atm.services.worksync.syncroom import SyncPolicy, SyncRoom, issue
-from atm.system.files.locking import Locks
-from atm.system.files.record_store import RecordFiles
-from atm.system.machine import find_layout
-from atm.system.team.team_secrets import SecretFiles
-from atm.system.worksync import JournalFiles
+from atm.board.services import planning
+from atm.board.services import working as board
+from atm.board.services.new_tasks import NewTask
+from atm.core.errors import AtmError
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import find_layout
+from atm.files.adapters.record_store import RecordFiles
+from atm.files.ports.disk import Disk
+from atm.files.ports.records import INTENTS, SHELVES, STATUS
+from atm.mail.services.spooling import drain
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import add_member, create_team
+from atm.team.adapters.team_secrets import SecretFiles
+from atm.team.rules.team import Member
+from atm.team.services.registry import find_team
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
+from atm.worksync.adapters import JournalFiles
+from atm.worksync.rules.identity import PROCESS_TEAM, Trusted
+from atm.worksync.rules.nudges import CLAIM_SECONDS, DELIVERED, SENDER
+from atm.worksync.rules.readiness import Thresholds
+from atm.worksync.services.ladders import outbox
+from atm.worksync.services.nudges import dispatch, plan
+from atm.worksync.services.reading import view
+from atm.worksync.services.reconcile import known_status, look_at, reconcile
+from atm.worksync.services.reports import ReportAnswer, note_intent, replay, submit
+from atm.worksync.services.rounds import run_round
+from atm.worksync.services.syncroom import SyncPolicy, SyncRoom, issue
 
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 

@@ -13,12 +13,12 @@ import pytest
 from tests.conftest import Atm, Result
 from tests.crew.repositories import copy_of, git
 
-from atm.domain.crew.marks import RunningProcess, read_mark
-from atm.formats.files.layout import Layout
-from atm.services.roster.members import create_team
-from atm.system.crew.agent_files import AgentFiles
-from atm.system.crew.process_table import RealProcessTable
-from atm.system.files.disk import RealDisk
+from atm.crew.adapters.agent_files import AgentFiles
+from atm.crew.adapters.process_table import RealProcessTable
+from atm.crew.rules.marks import RunningProcess, read_mark
+from atm.files.adapters.disk import RealDisk
+from atm.files.formats.layout import Layout
+from atm.roster.services.members import create_team
 from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room
 

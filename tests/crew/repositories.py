@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from atm.formats.files.layout import Layout
-from atm.ports.crew.worktrees import Repository, Worktree, Worktrees
+from atm.crew.ports.worktrees import Repository, Worktree, Worktrees
+from atm.files.formats.layout import Layout
 from atm.wiring.crew import build_worktrees
 
 WHO = ("-c", "user.name=Uma User", "-c", "user.email=uma@example.org", "-c", "init.defaultBranch=main")

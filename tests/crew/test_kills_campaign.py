@@ -20,7 +20,7 @@ from tests.chaos import LONG
 from tests.cli.conftest import Terminal
 from tests.crew.conftest import NOTHING, Crew
 
-from atm.domain.crew.marks import read_mark
+from atm.crew.rules.marks import read_mark
 
 pytestmark = pytest.mark.campaign
 

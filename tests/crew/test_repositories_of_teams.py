@@ -15,10 +15,10 @@ from tests.conftest import Atm, Result
 from tests.crew.conftest import Crew
 from tests.crew.repositories import git
 
-from atm.services.roster.members import create_team
-from atm.services.team.belonging import RepositoryTeams
-from atm.services.team.lifecycle import begin
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import create_team
+from atm.team.services.belonging import RepositoryTeams
+from atm.team.services.lifecycle import begin
 from atm.wiring.files import build_repositories
 from atm.wiring.mail import build_room
 

@@ -11,13 +11,13 @@ from tests.chaos import LONG
 from tests.conftest import Atm
 from tests.crew.repositories import Bench, Users, alone, git, new_repository, reachable
 
-from atm.domain.errors import RequestError
-from atm.formats.crew.salvage_note import SalvageNote, decode_note, encode_note
-from atm.ports.crew.worktrees import Saved, Worktree
-from atm.system.crew.restoring import put_into
-from atm.system.files.disk import RealDisk
-from atm.system.git.plain_files import escaped, quoted, unescaped
-from atm.system.git.salvage import TreeFile
+from atm.core.errors import RequestError
+from atm.crew.adapters.restoring import put_into
+from atm.crew.formats.salvage_note import SalvageNote, decode_note, encode_note
+from atm.crew.ports.worktrees import Saved, Worktree
+from atm.files.adapters.disk import RealDisk
+from atm.git.adapters.plain_files import escaped, quoted, unescaped
+from atm.git.adapters.salvage import TreeFile
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ def test_nothing_of_ours_is_left_beside(bench, layout, worktree, folder):
 
 
 def test_two_in_one_moment_have_refs_of_their_own(bench, worktree, folder, monkeypatch):
-    monkeypatch.setattr("atm.system.machine.RealClock.now", lambda _: 1_800_000_000.0)
+    monkeypatch.setattr("atm.files.adapters.machine.RealClock.now", lambda _: 1_800_000_000.0)
     refs = set()
     for text in ("1", "2", "3"):
         (folder / "a.txt").write_text(text)

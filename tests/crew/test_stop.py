@@ -15,10 +15,10 @@ import pytest
 from tests.crew.conftest import NOTHING, Crew
 from tests.optional import skip_without
 
-from atm.domain.crew.agents import AgentRecord
-from atm.domain.crew.marks import VARIABLE
-from atm.system.files.processes import began
-from atm.system.runs import RunFiles
+from atm.crew.rules.agents import AgentRecord
+from atm.crew.rules.marks import VARIABLE
+from atm.files.adapters.processes import began
+from atm.runs.adapters import RunFiles
 
 TURNS = 10
 """The issue saw the run killed in 2 of 10 stops."""
@@ -206,7 +206,7 @@ def test_an_agent_whose_record_is_gone_is_ended_and_named(crew: Crew) -> None:
 @pytest.mark.parametrize("state", ["running", "suspended"])
 def test_a_run_that_hangs_is_named_and_not_killed(crew: Crew, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
     """The system may not tell that it is suspended; then it is one that does not answer."""
-    from atm.services.runs import stopping
+    from atm.runs.services import stopping
     from atm.wiring.runs import build_runs
 
     plan = crew.folder.parent / "plan.md"

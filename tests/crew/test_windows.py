@@ -14,7 +14,7 @@ import pytest
 from tests.crew.conftest import Crew
 from tests.optional import skip_without
 
-from atm.domain.delivery.dialogs import UNRECOGNISED
+from atm.vendors.dialogs import UNRECOGNISED
 
 SCREENS = Path(__file__).parents[1] / "corpus/screens"
 HOOKS = "to review hooks that are new or changed"

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from tests.crew.repositories import Bench, Users, alone, git, new_repository
 
-from atm.domain.errors import BadName, DiskError, RequestError
-from atm.domain.work_errors import ForeignFile, GitTrouble
-from atm.ports.crew.worktrees import Worktree
-from atm.system.crew import included
-from atm.system.git import running
+from atm.core.errors import BadName, DiskError, RequestError
+from atm.core.work_errors import ForeignFile, GitTrouble
+from atm.crew.adapters import included
+from atm.crew.ports.worktrees import Worktree
+from atm.git.adapters import running
 
 HOOKS = (
     *("pre-commit", "commit-msg", "post-checkout", "post-commit", "reference-transaction", "post-index-change"),
@@ -857,7 +857,7 @@ def test_there_is_an_end_to_how_much_is_copied(user, bench, monkeypatch):
 
 MAKE = """
 import sys
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.wiring.crew import build_worktrees
 worktrees = build_worktrees(find_layout({"ATM_HOME": sys.argv[1]}))
 repository = worktrees.repository(sys.argv[2])

@@ -19,9 +19,9 @@ from tests.crew.conftest import NOTHING, Crew
 from tests.crew.repositories import Bench, Users, alone, git, new_repository
 from tests.crew.test_stop import forge
 
-from atm.domain.errors import AtmError
-from atm.domain.work_errors import GitTrouble
-from atm.ports.crew.worktrees import Worktree
+from atm.core.errors import AtmError
+from atm.core.work_errors import GitTrouble
+from atm.crew.ports.worktrees import Worktree
 
 PROGRAMS = """
 [core]

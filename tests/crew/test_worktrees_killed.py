@@ -20,7 +20,7 @@ from tests.chaos import LONG
 from tests.crew.repositories import Bench, Users, alone, git, new_repository, reachable
 from tests.in_memory import in_memory
 
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 
 WRAPPER = """#!/bin/sh
 case "$*" in *"config --list"*) exec {git} "$@";; esac
@@ -35,7 +35,7 @@ exit $code
 
 WORK = """
 import os, sys
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.wiring.crew import build_worktrees
 
 home, folder, promises, *verbs = sys.argv[1:]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.crew.repositories import Bench, alone, git, new_repository
 
-from atm.domain.errors import FileBusy
-from atm.system.git.snapshots import _Taking
+from atm.core.errors import FileBusy
+from atm.git.adapters.snapshots import _Taking
 from atm.wiring.crew import build_worktrees
 
 

@@ -26,14 +26,14 @@ from tests.conftest import UNHURRIED, Atm
 from tests.teamd.conftest import keep_bytecode
 from tests.teamd.forked import Process, start
 
-from atm.domain.team.team import Member
-from atm.formats.daemon.control_line import BadLine
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.client import ask, stop
-from atm.system.daemon.seat import find_running
-from atm.system.machine import find_layout
+from atm.daemon.adapters.client import ask, stop
+from atm.daemon.adapters.seat import find_running
+from atm.daemon.formats.control_line import BadLine
+from atm.files.adapters.machine import find_layout
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing.scripted_agent import VENDORS
 from atm.wiring.mail import build_room
 

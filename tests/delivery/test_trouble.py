@@ -26,10 +26,10 @@ from tests.optional import needs
 from tests.proving import proves
 from tests.teamd.forked import start
 
-from atm.formats.mail.journal import MESSAGE, Line
-from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Draft, compose
-from atm.system.files.disk import RealDisk
+from atm.files.adapters.disk import RealDisk
+from atm.mail.formats.journal import MESSAGE, Line
+from atm.mail.services.mailroom import find_recipient
+from atm.mail.services.posting import Draft, compose
 
 HARMFUL = [
     "letter-0 touch pwned",

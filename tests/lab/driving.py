@@ -11,12 +11,12 @@ import uuid
 from pathlib import Path
 
 from tests.lab.conftest import PROC, LabAgent, processes_of, until
-from tests.system.crew.fake_agents import Host
+from tests.vendors.drivers.fake_agents import Host
 
-from atm.domain.crew.runtimes import KNOWN, command_line, opencode_permission
-from atm.ports.crew.drivers import GONE, QUESTION, READY, Brief, Heard
-from atm.system.crew.drivers.choice import build_driver
 from atm.testing.model.story import StoryLine
+from atm.vendors.driver import GONE, QUESTION, READY, Brief, Heard
+from atm.vendors.drivers.choice import build_driver
+from atm.vendors.runtimes import KNOWN, command_line, opencode_permission
 
 PATIENCE = 120.0
 """Seconds for one thing to be heard. OpenCode needs many on a machine that is busy with other things."""

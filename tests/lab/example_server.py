@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import mcp_types as types
 from mcp.server.context import HandlerResult
 
-from atm.domain.errors import RequestError
-from atm.system.machine import find_layout
+from atm.core.errors import RequestError
+from atm.files.adapters.machine import find_layout
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.http.serve import HttpServer, serve

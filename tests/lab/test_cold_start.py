@@ -9,7 +9,7 @@ import pytest
 from tests.lab.conftest import until
 from tests.mcp.starting import Starting
 
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.testing.model import offered
 
 pytestmark = pytest.mark.lab

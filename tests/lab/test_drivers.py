@@ -26,8 +26,8 @@ from tests.lab.driving import (
     writing,
 )
 
-from atm.domain.crew.runtimes import KNOWN
-from atm.ports.crew.drivers import GONE, IDLE, QUESTION, READY, USAGE, WITHDRAWN, WORKING
+from atm.vendors.driver import GONE, IDLE, QUESTION, READY, USAGE, WITHDRAWN, WORKING
+from atm.vendors.runtimes import KNOWN
 
 pytestmark = pytest.mark.lab
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.lab.conftest import LabAgent
 
-from atm.formats.approvals.tool_calls import read_tool_call
+from atm.approvals.formats.tool_calls import read_tool_call
 
 pytestmark = pytest.mark.lab
 

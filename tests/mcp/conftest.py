@@ -22,7 +22,7 @@ from tests.teamd.conftest import DaemonProcess, SharedDaemon, daemon, house_for_
 from tests.teamd.conftest import house as plain_house
 from tests.teamd.forked import BRISK, SDK, Process, start
 
-from atm.domain.errors import NoSuchMessage
+from atm.core.errors import NoSuchMessage
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.hello import IdentityClaim
 from atm.ui.mcp.offer import Offer

@@ -7,11 +7,11 @@ from typing import Any
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from atm import config
-from atm.domain.errors import AtmError
-from atm.domain.team.team import Member
-from atm.formats.files.json_record import encode
-from atm.formats.files.layout import Layout
-from atm.services.roster.members import add_member, create_team
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import encode
+from atm.files.formats.layout import Layout
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
 from atm.ui.mcp.serving.calling import perform

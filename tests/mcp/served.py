@@ -21,8 +21,8 @@ from tests.mcp.conftest import INITIALIZE
 from tests.teamd.conftest import AtmOfTeam, DaemonProcess, is_deleted
 from tests.teamd.forked import SDK, Process, start
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.mail import build_room
 from mcp import Client as Official
 

@@ -6,9 +6,9 @@ import os
 import socket
 from typing import Self
 
-from atm.formats.files.layout import Layout
-from atm.system.daemon.mcp_socket import find_mcp_socket
-from atm.system.daemon.seat import Seat, take_seat
+from atm.daemon.adapters.mcp_socket import find_mcp_socket
+from atm.daemon.adapters.seat import Seat, take_seat
+from atm.files.formats.layout import Layout
 
 SECONDS = 60
 

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from tests.mcp.crew import Crew
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.catalog import MOVED, all_tools, find_tool, moved, tools_for
 from atm.ui.mcp.serving.remedies import TOOLS, in_tools
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"
-ADVISING = ("domain", "services/board", "services/mail", "services/team", "services/approvals", "services/worksync")
+ADVISING = (
+    *("core", "*/rules", "*/rules.py", "board/services", "mail/services", "team/services", "approvals/services"),
+    "worksync/services",
+)
 
 OF_THE_SHELL = (
     *("doctor", "cleanup", "teams", "config", "spool", "runtimes", "down"),
@@ -34,8 +37,8 @@ def crew(layout) -> Crew:
 
 def advice() -> Iterator[str]:
     """Every command between backticks in the layers that advise."""
-    for folder in ADVISING:
-        for path in sorted((SOURCE / folder).rglob("*.py")):
+    for place in sorted(place for pattern in ADVISING for place in SOURCE.glob(pattern)):
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.JoinedStr):
                     said = "".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in node.values)

@@ -15,7 +15,7 @@ import pytest
 from tests.mcp.conftest import run, until
 from tests.mcp.served import ACCEPT, Served, hello
 
-from atm.domain.access import AccessToken
+from atm.access.rules import AccessToken
 from atm.ui.http import patience as http_patience
 from atm.ui.http import serving as http_serving
 from atm.ui.mcp.http import sessions as http_sessions

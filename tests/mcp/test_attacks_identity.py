@@ -14,14 +14,14 @@ from tests.mcp.conftest import claim
 from tests.mcp.crew import Crew
 from tests.trusting import trust
 
-from atm.domain.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
-from atm.domain.team.team import Member
-from atm.formats.access import decode_tokens
-from atm.formats.files.json_record import NotJson
-from atm.services.access import NoSuchToken, find, issue, revoke
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team, remove_member
+from atm.access.formats import decode_tokens
+from atm.access.services import NoSuchToken, find, issue, revoke
+from atm.core.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
+from atm.files.formats.json_record import NotJson
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team, remove_member
+from atm.team.rules.team import Member
 from atm.testing.files import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.mcp.conftest import run
 
-from atm.domain.access import AccessToken
+from atm.access.rules import AccessToken
 from atm.ui.mcp.http import sessions as http_sessions
 from atm.ui.mcp.http.gate import BURST, MOST_STRANGERS, PER_SECOND, Gate
 from atm.ui.mcp.http.sessions import Sessions

@@ -16,8 +16,8 @@ from tests.chaos import LONG
 from tests.mcp.conftest import INITIALIZE, Spoken, claim
 from tests.mcp.test_attacks_lines import ODD, line
 
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
 from atm.ui.mcp.hello import encode_hello
 
 

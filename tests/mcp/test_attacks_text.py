@@ -11,10 +11,10 @@ import pytest
 from mcp_types import ListToolsResult
 from tests.mcp.crew import Crew
 
-from atm.domain.errors import AtmError, NoSuchMember
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
-from atm.system.files.disk import RealDisk
+from atm.core.errors import AtmError, NoSuchMember
+from atm.files.adapters.disk import RealDisk
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, success
 from atm.ui.mcp.caller import Caller

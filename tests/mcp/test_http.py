@@ -13,8 +13,8 @@ from tests.mcp.conftest import run
 from tests.mcp.served import Served, hello
 from tests.teamd.forked import BRISK
 
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
 from atm.ui.http.refusing import Bucket
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.http.gate import BURST

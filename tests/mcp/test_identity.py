@@ -6,9 +6,9 @@ import pytest
 from tests.mcp.conftest import claim
 from tests.trusting import trust
 
-from atm.domain.errors import AtmError, BadName, BadSetting, UsageError
-from atm.domain.team.team import Member, Team
-from atm.services.roster.members import add_member, create_team
+from atm.core.errors import AtmError, BadName, BadSetting, UsageError
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member, Team
 from atm.ui.mcp.hello import (
     BadHello,
     IdentityClaim,

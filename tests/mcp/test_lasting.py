@@ -11,9 +11,9 @@ import pytest
 from tests.mcp.conftest import World, claim, run, until
 from tests.mcp.crew import Crew
 
-from atm.domain.board.acceptance import COMMAND, check
-from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask
+from atm.board.rules.acceptance import COMMAND, check
+from atm.board.services import planning
+from atm.board.services.new_tasks import NewTask
 from atm.ui.mcp.catalog import all_tools
 from atm.ui.mcp.serving import lasting
 from atm.ui.mcp.serving.reception import Reception

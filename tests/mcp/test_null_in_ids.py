@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.mcp.crew import Crew
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.catalog import tools_for
 
 

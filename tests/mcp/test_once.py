@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from tests.mcp.conftest import claim, run
 
-from atm.formats.mail.inbox import LARGEST_ROW
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.system.board.task_folder import TaskFolder
-from atm.system.mail.inbox_store import InboxStore
-from atm.system.team.heartbeats import HeartbeatFiles
-from atm.system.team.team_store import TeamStore
+from atm.board.adapters.task_folder import TaskFolder
+from atm.mail.adapters.inbox_store import InboxStore
+from atm.mail.formats.inbox import LARGEST_ROW
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.team.adapters.heartbeats import HeartbeatFiles
+from atm.team.adapters.team_store import TeamStore
 from atm.ui.cli.main import main
 from atm.ui.mcp import schema
 from atm.ui.mcp.serving.reception import Reception

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.prompts import prompts_for

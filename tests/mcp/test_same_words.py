@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.mcp.crew import Crew
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 from atm.teamd.plugins.inside.mail import overview
 from atm.wiring.snapshot import build_snapshots
 

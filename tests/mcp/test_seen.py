@@ -8,11 +8,11 @@ import pytest
 from tests.mcp.conftest import claim, run, until
 from tests.mcp.crew import Crew
 
-from atm.domain.team.lifecycle import COMPLETE
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.lifecycle import walk
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.lifecycle import COMPLETE
+from atm.team.services.lifecycle import walk
 from atm.ui.mcp.catalog import not_delivered, seen
 from atm.ui.mcp.identity import admit
 from atm.ui.mcp.serving.client import Client, Handed

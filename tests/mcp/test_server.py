@@ -12,9 +12,9 @@ from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import World, claim, run, until
 from tests.proving import proves
 
-from atm.domain.events import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team, remove_member
+from atm.events.rules import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
+from atm.roster.services.members import add_member, create_team, remove_member
+from atm.team.rules.team import Member
 from atm.ui.mcp.serving.client import Client
 from atm.ui.mcp.serving.reception import Reception
 from atm.ui.mcp.serving.workers import Workers

@@ -19,9 +19,9 @@ from tests.mcp.starting import Starting
 from tests.proving import proves
 from tests.teamd.forked import BRISK, stop_and_wait
 
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import create_team
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import create_team
 from atm.ui.cli.main import main
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.stdio.early import ASKED_AT_ONCE

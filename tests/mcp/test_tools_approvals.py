@@ -6,10 +6,10 @@ import pytest
 from tests.mcp.crew import Crew
 from tests.mcp.test_tools_team import refusal
 
-from atm.domain.approvals.calls import AgentCall
-from atm.domain.approvals.policy import Policy, PolicyLayer, Rule
-from atm.domain.approvals.requests import Approval
-from atm.services.approvals.asking import ask, judged
+from atm.approvals.rules.calls import AgentCall
+from atm.approvals.rules.policy import Policy, PolicyLayer, Rule
+from atm.approvals.rules.requests import Approval
+from atm.approvals.services.asking import ask, judged
 from atm.ui.mcp.catalog import find_tool
 from atm.wiring.approvals import build_approvalroom
 

@@ -11,11 +11,11 @@ from tests.chaos import LONG
 from tests.mcp.crew import Crew
 
 from atm import config
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import encode
-from atm.services.board import planning
-from atm.services.board.marks import allow_checks
-from atm.services.board.new_tasks import NewTask
+from atm.board.services import planning
+from atm.board.services.marks import allow_checks
+from atm.board.services.new_tasks import NewTask
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import encode
 from atm.ui.mcp.caller import Caller
 
 

@@ -14,13 +14,13 @@ import pytest
 from tests.mcp.crew import Crew
 from tests.proving import proves
 
-from atm.domain.errors import AtmError
-from atm.domain.team.team import Member
-from atm.services.mail.conversations import acknowledge
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team, remove_member
-from atm.services.team.lifecycle import walk
+from atm.core.errors import AtmError
+from atm.mail.services.conversations import acknowledge
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team, remove_member
+from atm.team.rules.team import Member
+from atm.team.services.lifecycle import walk
 from atm.ui.mcp.catalog import not_delivered
 from atm.ui.mcp.mail import reading as reading_tools
 
@@ -284,8 +284,8 @@ def test_an_answer_that_could_not_be_handed_over_is_unread_again(crew):
 KILLED = """
 import os, sys
 from atm import config
-from atm.services.mail.surfacing import Surfacing
-from atm.system.machine import find_layout
+from atm.mail.services.surfacing import Surfacing
+from atm.files.adapters.machine import find_layout
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
 layout = find_layout(os.environ)

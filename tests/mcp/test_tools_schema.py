@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.mcp.crew import Crew
 from tests.proving import proves
 
-from atm.domain.errors import AtmError, NotAllowed, UsageError
+from atm.core.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools, find_tool, tools_for
 from atm.ui.mcp.serving.roles import ROLES

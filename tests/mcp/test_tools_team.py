@@ -8,10 +8,10 @@ import pytest
 from tests.mcp.crew import Crew
 from tests.proving import proves
 
-from atm.domain.errors import AtmError
-from atm.domain.events import MEMBER_LEFT, MESSAGE_READ, MESSAGE_WRITTEN, TASK_CHANGED, TEAM_GONE, TeamEvent
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
+from atm.core.errors import AtmError
+from atm.events.rules import MEMBER_LEFT, MESSAGE_READ, MESSAGE_WRITTEN, TASK_CHANGED, TEAM_GONE, TeamEvent
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.prompts import prompts_for, render
 from atm.ui.mcp.resources import RESOURCES, read, touched_by, uris

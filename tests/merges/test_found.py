@@ -9,10 +9,10 @@ from tests.crew.repositories import git
 from tests.merges.histories import Edit, History, Job
 from tests.merges.workshop import TEAM, add_commit
 
-from atm.domain.errors import DiskError
-from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
-from atm.ports.merges import Merges
-from atm.services.merges.people import Hand
+from atm.core.errors import DiskError
+from atm.merges.ports import Merges
+from atm.merges.rules.items import CONFLICT, FAILED, MERGED, MergeQueue
+from atm.merges.services.people import Hand
 
 ONE = Job((Edit("line", "a.txt", 3, "one"),))
 TWO = Job((Edit("line", "a.txt", 3, "two"),))

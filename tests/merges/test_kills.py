@@ -24,13 +24,13 @@ from tests.crew.repositories import GIT, git
 from tests.merges.histories import CHECK, RESOLVERS, Edit, History, Job
 from tests.merges.workshop import TEAM, Workshop
 
-from atm.domain.merges.items import MergeQueue
-from atm.formats.files.layout import Layout
-from atm.ports.files.disk import Disk
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.system.board.programs import RealPrograms
-from atm.system.machine import find_layout
-from atm.system.merges.queue_files import MergeFiles
+from atm.board.adapters.programs import RealPrograms
+from atm.files.adapters.machine import find_layout
+from atm.files.formats.layout import Layout
+from atm.files.ports.disk import Disk
+from atm.merges.adapters.queue_files import MergeFiles
+from atm.merges.rules.items import MergeQueue
+from atm.roster.services.full_boardroom import FullBoardroom
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring.board import build_tasks
 from atm.wiring.files import build_locks

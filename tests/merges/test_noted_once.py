@@ -8,16 +8,16 @@ import pytest
 from tests.crew.repositories import alone, git, new_repository
 
 from atm import config
-from atm.domain.merges.items import MERGED
-from atm.domain.team.team import Member
-from atm.domain.work_errors import GitTrouble
-from atm.ports.board.workplaces import KeptWork
-from atm.services.board import planning, working
-from atm.services.board.new_tasks import NewTask
-from atm.services.merges import merging
-from atm.services.merges.people import work_off
-from atm.services.merges.telling import note_merged
-from atm.services.roster.members import add_member, create_team
+from atm.board.ports.workplaces import KeptWork
+from atm.board.services import planning, working
+from atm.board.services.new_tasks import NewTask
+from atm.core.work_errors import GitTrouble
+from atm.merges.rules.items import MERGED
+from atm.merges.services import merging
+from atm.merges.services.people import work_off
+from atm.merges.services.telling import note_merged
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.runs import build_mergeroom

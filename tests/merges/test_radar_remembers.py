@@ -9,11 +9,11 @@ import pytest
 from tests.crew.repositories import alone, git, new_repository
 
 from atm import config
-from atm.domain.crew.agents import AgentRecord
-from atm.domain.errors import FileBusy
-from atm.ports.crew.worktrees import Worktree
-from atm.services.merges.radar import Radar
-from atm.services.roster.members import create_team
+from atm.core.errors import FileBusy
+from atm.crew.ports.worktrees import Worktree
+from atm.crew.rules.agents import AgentRecord
+from atm.merges.services.radar import Radar
+from atm.roster.services.members import create_team
 from atm.wiring.board import build_boardroom
 from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room

@@ -16,10 +16,10 @@ from tests.crew.repositories import git
 from tests.merges.histories import POOL, Edit, History, Job
 from tests.merges.workshop import TEAM, Workshop
 
-from atm.domain.errors import RequestError
-from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
-from atm.domain.work_errors import NotTrusted
-from atm.services.merges.people import begin_queue
+from atm.core.errors import RequestError
+from atm.core.work_errors import NotTrusted
+from atm.merges.rules.items import CONFLICT, FAILED, MERGED, MergeQueue
+from atm.merges.services.people import begin_queue
 
 HOOKS = (
     *("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-merge"),

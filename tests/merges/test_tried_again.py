@@ -9,8 +9,8 @@ from tests.crew.repositories import git
 from tests.merges.histories import Edit, History, Job
 from tests.merges.workshop import TEAM
 
-from atm.domain.errors import RequestError
-from atm.domain.merges.items import (
+from atm.core.errors import RequestError
+from atm.merges.rules.items import (
     CONFLICT,
     FAILED,
     MERGED,
@@ -21,8 +21,8 @@ from atm.domain.merges.items import (
     MergeQueue,
     MergeRival,
 )
-from atm.domain.merges.ordering import unmerged_for_another_target
-from atm.services.merges.people import begin_queue, unmerged_tasks
+from atm.merges.rules.ordering import unmerged_for_another_target
+from atm.merges.services.people import begin_queue, unmerged_tasks
 
 ONE = Job((Edit("line", "a.txt", 3, "one"),))
 TWO = Job((Edit("line", "a.txt", 3, "two"),))

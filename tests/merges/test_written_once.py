@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.merges.items import CONFLICT, MERGED, QUEUED, MergeCheck, MergeItem, MergeQueue, MergeRival
-from atm.domain.merges.ordering import next_batch
-from atm.domain.work_errors import NotTrusted
-from atm.formats.merges.queue_file import decode_queue, encode_queue, item_fields
+from atm.core.work_errors import NotTrusted
+from atm.merges.formats.queue_file import decode_queue, encode_queue, item_fields
+from atm.merges.rules.items import CONFLICT, MERGED, QUEUED, MergeCheck, MergeItem, MergeQueue, MergeRival
+from atm.merges.rules.ordering import next_batch
 from atm.wiring.runs import build_merges
 
 TEAM = "crew"

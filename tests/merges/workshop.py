@@ -14,24 +14,24 @@ from pathlib import Path
 from tests.crew.repositories import GIT, Users, git
 from tests.merges.histories import CHECK, MODULE, RED, RESOLVERS, Entry, History, Written, alone, write
 
-from atm.domain.board import claims
-from atm.domain.board.tasks import task_id
-from atm.domain.crew.refs import result_branch, work_branch
-from atm.domain.merges.items import FAILED, MERGED, PENDING, MergeItem, MergeQueue
-from atm.formats.files.layout import Layout
-from atm.ports.crew.worktrees import Repository
-from atm.services.board import planning
-from atm.services.board.boardroom import Boardroom
-from atm.services.board.new_tasks import NewTask
-from atm.services.merges.mergeroom import MergePolicy, Mergeroom
-from atm.services.merges.people import begin_queue, work_off
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import create_team
-from atm.system.board.programs import RealPrograms
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock, find_layout
-from atm.system.merges.git_merging import GitMerging
-from atm.system.merges.queue_files import MergeFiles
+from atm.board.adapters.programs import RealPrograms
+from atm.board.rules import claims
+from atm.board.rules.tasks import task_id
+from atm.board.services import planning
+from atm.board.services.boardroom import Boardroom
+from atm.board.services.new_tasks import NewTask
+from atm.crew.ports.worktrees import Repository
+from atm.crew.rules.refs import result_branch, work_branch
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock, find_layout
+from atm.files.formats.layout import Layout
+from atm.merges.adapters.git_merging import GitMerging
+from atm.merges.adapters.queue_files import MergeFiles
+from atm.merges.rules.items import FAILED, MERGED, PENDING, MergeItem, MergeQueue
+from atm.merges.services.mergeroom import MergePolicy, Mergeroom
+from atm.merges.services.people import begin_queue, work_off
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import create_team
 from atm.testing.agents import memory_crewroom
 from atm.testing.board import MemoryTasks
 from atm.testing.rooms import memory_room

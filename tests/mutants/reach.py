@@ -34,7 +34,7 @@ class Reaching:
         return self.name.partition("::")[0]
 
     def is_about(self, module: str) -> bool:
-        """Does it stand where tests of this module stand, in the folder of its topic or of its floor?"""
+        """Does it stand where tests of this module stand, in its own folder or in its room?"""
         return f"tests/{module}".startswith(f"{self.file.rpartition('/')[0]}/")
 
 

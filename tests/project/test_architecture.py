@@ -1,50 +1,63 @@
-"""The tree's promises: imports go one way, the core is pure, files stay small, `atm send` stays light."""
+"""The tree's promises: rooms import rooms below them, rules are pure, `atm send` stays light."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
-from tests.project.source_trees import MODULES, ROOT, SOURCE, outline_in, outline_of, text_of
+from tests.project.source_trees import MODULES, ROOT, SOURCE, outline_in, outline_of
 from tests.proving import proves
 from tests.trusting import trust
 
-LAYERS = ["domain", "formats", "ports", "services", "system", "config", "wiring", "testing", "teamd", "ui"]
-"""In import order: a module may import its own layer and those before it."""
-
-NEVER_TOGETHER = {("services", "system"), ("system", "services")}
-
-TOPICS = (
-    ("root",),
-    ("files", "git"),
-    ("trust",),
-    ("team",),
-    ("mail",),
-    ("board",),
-    ("approvals",),
-    ("events", "delivery", "roster"),
-    ("worksync",),
-    ("access", "setup"),
-    ("crew",),
-    ("merges",),
-    ("sessions",),
-    ("runs",),
+ROOMS = (
+    ("core",),
+    ("files", "git", "plugins"),
+    ("team", "trust"),
+    ("mail", "vendors", "access"),
+    ("board", "setup", "config"),
+    ("roster", "events", "delivery", "approvals"),
+    ("crew", "worksync"),
+    ("sessions", "merges", "daemon"),
+    ("forge", "bridge", "chat"),
+    ("runs", "checkup"),
     ("snapshot",),
-    ("checkup",),
-    ("plugins",),
-    ("daemon",),
+    ("testing",),
+    ("wiring",),
+    ("teamd",),
+    ("ui",),
 )
-"""
-Lowest first; those in one row do not know each other. A topic is a folder, or a single module of that name, with the
-same word on every floor; it may import itself and those above it in this table. `root` is what lies beside them.
-"""
+"""Lowest first: a room may import the rooms of the rows before its own, and itself, and none that shares its row."""
 
-RANK = {topic: rank for rank, topics in enumerate(TOPICS) for topic in topics}
-LOWER_FLOORS = ("domain", "formats", "ports", "services", "system")
-"""Between these floors too, arrows between topics go one way. Above them a floor's root puts its topics together."""
+WITHOUT_KINDS = ("core", "vendors", "config")
+"""Lower rooms that have no folders of kinds."""
+
+TO_COME = {"forge", "bridge", "chat"}
+
+FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+
+KINDS = ("rules", "formats", "ports", "services", "adapters")
+"""Folders, or files, in a room."""
+
+SEES = {
+    "rules": {"rules"},
+    "formats": {"rules", "formats"},
+    "ports": {"rules", "formats", "ports"},
+    "services": {"rules", "formats", "ports", "services"},
+    "adapters": {"rules", "formats", "ports", "adapters"},
+}
+"""What a kind of module may import, in its own room and in others."""
+
+OF_VENDORS = {
+    **dict.fromkeys(("drivers", "opencode_wake", "transcripts"), "adapters"),
+    **dict.fromkeys(("agent_servers", "driver"), "ports"),
+    **dict.fromkeys(("claude_session", "permission_answer", "hook_call", "hook_answer", "codex_servers"), "formats"),
+    **dict.fromkeys(("hook_settings", "codex_notify", "opencode_plugin", "server_settings", "tool_fields"), "formats"),
+}
+"""Vendors have no folders of kinds yet; what is not here are rules."""
 
 IMPURE = {
     *("os", "sys", "time", "io", "pathlib", "shutil", "tempfile", "subprocess", "socket", "random", "secrets", "uuid"),
@@ -61,14 +74,24 @@ IMPURE = {
         "argparse",
     ),
 }
-PURE_LAYERS = ("domain", "formats", "ports", "services")
-NO_JSON = ("domain", "ports", "services")
+PURE = ("rules", "formats", "ports", "services")
+NO_JSON = ("rules", "ports", "services")
 GRAB_BAGS = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 
-def layer_of(path: Path) -> str:
-    first = path.relative_to(SOURCE).parts[0]
-    return first.removesuffix(".py")
+def room_of(name: str) -> str:
+    """The room of a module; empty for the package itself and for what starts it."""
+    return name.split(".")[1] if "." in name and name != "atm.__main__" else ""
+
+
+def kind_of(name: str) -> str:
+    """What a module is: rules, formats, ports, services or adapters; empty in rooms without that order."""
+    room, inside = room_of(name), name.split(".")[2:3]
+    if room == "core":
+        return "rules"
+    if room == "vendors" and inside:
+        return OF_VENDORS.get(inside[0], "rules")
+    return inside[0] if inside and inside[0] in KINDS else ""
 
 
 @proves(
@@ -107,17 +130,23 @@ def layer_of(path: Path) -> str:
     "R002-27.1-39",
     "R002-29-01",
 )
-def test_imports_go_one_way():
-    for path, here in ((path, layer_of(path)) for path in MODULES if layer_of(path) in LAYERS):
-        for name, _ in outline_of(path).imports:
-            parts = name.split(".")
-            if parts[0] != "atm" or len(parts) == 1:
-                continue
-            there = parts[1]
-            assert LAYERS.index(there) <= LAYERS.index(here), f"{path} imports {name}"
-            assert (here, there) not in NEVER_TOGETHER, f"{path} imports {name}"
-            if here == "ui":
-                assert there != "system", f"{path}: the surfaces reach the machine through wiring only, not {name}"
+def test_rooms_import_the_rooms_below_them():
+    for name, other in ((each, other) for each, others in graph().items() for other in others):
+        here, there = room_of(name), room_of(other)
+        if here and there and here != there:
+            assert FLOOR[there] < FLOOR[here], f"{name} imports {other}"
+
+
+@proves("R002-3.1-03", "R002-3.1-04", "R002-3.1-06", "R002-16.6-06", "R002-26-01", "R001-1-07")
+def test_inside_a_room_and_between_rooms_each_kind_imports_what_it_may():
+    for name, other in ((each, other) for each, others in graph().items() for other in others):
+        here, there = kind_of(name), kind_of(other)
+        if here and there:
+            assert there in SEES[here], f"{name} imports {other}: {here} import no {there}"
+        if here in PURE:
+            assert room_of(other) not in ("config", "testing"), f"{name} imports {other}"
+        if room_of(name) == "ui":
+            assert there != "adapters", f"{name}: the surfaces reach the machine through wiring only, not {other}"
 
 
 @proves(
@@ -150,7 +179,7 @@ def test_imports_go_one_way():
     "R002-27.2-11",
 )
 def test_the_core_is_pure():
-    for path, here in ((path, layer_of(path)) for path in MODULES if layer_of(path) in PURE_LAYERS):
+    for path, here in ((path, kind_of(name_of(path))) for path in MODULES if kind_of(name_of(path)) in PURE):
         for name in (name for name, only_types in outline_of(path).imports if not only_types):
             top = name.split(".")[0]
             assert top not in IMPURE, f"{path} imports {name}"
@@ -158,17 +187,24 @@ def test_the_core_is_pure():
                 assert top not in ("json", "_json", "tomllib"), f"{path} parses {name}"
 
 
-def test_every_layer_is_known_and_none_is_a_grab_bag():
-    for path in MODULES:
-        parts = {part.removesuffix(".py") for part in path.relative_to(SOURCE).parts}
-        assert not parts & GRAB_BAGS, path
-        assert layer_of(path) in {*LAYERS, "__init__", "__main__"}, path
+def test_every_room_is_known_has_only_known_kinds_and_none_is_a_grab_bag():
+    assert {room_of(name) for name in NAMES} - {""} == set(FLOOR) - TO_COME
+    for name in NAMES:
+        assert not set(name.split(".")) & GRAB_BAGS, name
+        has_kinds = FLOOR.get(room_of(name), 0) < FLOOR["testing"] and room_of(name) not in (
+            "core",
+            "vendors",
+            "config",
+        )
+        if has_kinds and name.count(".") > 1:
+            assert name.split(".")[2] in KINDS, f"{name} is in none of {', '.join(KINDS)}"
 
 
 @proves("R001-2.2-07")
 def test_asyncio_appears_only_at_the_edges():
     for path in MODULES:
-        if layer_of(path) not in ("system", "teamd", "ui"):
+        name = name_of(path)
+        if kind_of(name) != "adapters" and room_of(name) not in ("teamd", "ui"):
             assert "asyncio" not in {name.split(".")[0] for name, _ in outline_of(path).imports}, path
 
 
@@ -217,68 +253,26 @@ def test_there_is_no_circle_of_imports_not_even_inside_functions():
     assert circles_in(graph()) == []
 
 
+PAGE = SOURCE / "ui" / "web" / "page"
+
+
+def test_there_is_no_circle_of_imports_in_the_page_either():
+    found = {
+        str(path.relative_to(PAGE)): {
+            str((path.parent / name).resolve().relative_to(PAGE.resolve()))
+            for name in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+\.js)["']""", path.read_text())
+        }
+        for path in PAGE.rglob("*.js")
+    }
+    assert len(found) > 20
+    assert any(found.values())
+    assert circles_in(found) == []
+
+
 def test_a_circle_is_found_wherever_the_import_stands():
     assert circles_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c", "a"]]
     inside = "def f():\n    from atm.x import y\n\nif TYPE_CHECKING:\n    from atm.z import w\n"
     assert {name for name, _ in outline_in(ast.parse(inside)).imports} == {"atm.x", "atm.z"}
-
-
-def floor_and_topic(name: str) -> tuple[str, str] | None:
-    """Where a module stands; None for what belongs to no floor."""
-    parts = name.split(".")[1:]
-    if parts[:1] == ["ui"]:
-        parts = [".".join(parts[:2]), *parts[2:]]
-    if len(parts) < 2 or parts[0] not in (
-        *LOWER_FLOORS,
-        "wiring",
-        "testing",
-        "teamd",
-        "ui.cli",
-        "ui.mcp",
-        "ui.verbs",
-        "ui.views",
-    ):
-        return None
-    if parts == ["system", "machine"]:
-        return "system", "files"  # the clock, chance and the layout of this machine
-    return parts[0], parts[1] if parts[1] in RANK else "root"
-
-
-def test_topics_import_one_way():
-    for name, other in ((each, other) for each, others in graph().items() for other in others):
-        here, there = floor_and_topic(name), floor_and_topic(other)
-        if here is None or there is None or here[1] == there[1]:
-            continue
-        between_floors = here[0] in LOWER_FLOORS and there[0] in LOWER_FLOORS
-        if between_floors or (here[0] == there[0] and here[1] != "root"):
-            assert RANK[there[1]] < RANK[here[1]], f"{here[1]} imports {there[1]}: {name} imports {other}"
-
-
-def test_the_lower_floors_have_nothing_but_topics_and_the_words_everybody_uses():
-    core = {"errors", "work_errors", "names", "identifiers", "plain", "redaction", "untrusted_text", "excerpts"}
-    found = {
-        name.split(".")[2]
-        for name in NAMES
-        if name.split(".")[1:2] and name.split(".")[1] in LOWER_FLOORS and len(name.split(".")) > 2
-    }
-    assert found - set(RANK) == {*core, "machine"}
-
-
-def test_every_class_has_a_name_of_its_own():
-    where: dict[str, list[str]] = {}
-    for name, path in NAMES.items():
-        for cls in outline_of(path).classes:
-            where.setdefault(cls, []).append(name)
-    assert {cls: places for cls, places in where.items() if len(places) > 1} == {}
-
-
-@proves("R001-1-07", "R002-16.6-06", "R002-26-01")
-def test_files_and_functions_can_be_read_in_one_sitting():
-    for path in MODULES:
-        lines = text_of(path).count("\n")
-        assert lines <= 600, f"{path} has {lines} lines"
-        for name, line, length in outline_of(path).functions:
-            assert length <= 60, f"{path}:{line} {name} has {length} lines"
 
 
 def test_every_module_says_what_it_is():
@@ -304,26 +298,23 @@ HEAVY = {
 SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
-        . config config.known wiring wiring.files wiring.mail
-        domain domain.trust domain.errors domain.names domain.team
-        domain.team.team domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.quotas
-        domain.mail.lifetimes
-        formats formats.files formats.files.file_stamp formats.files.json_record formats.files.layout
-        formats.files.settings_text formats.files.times formats.mail formats.mail.inbox
-        formats.mail.journal formats.team formats.team.team_config
-        services services.mail services.mail.mailroom services.mail.posting services.mail.sending
-        services.roster services.roster.teamroom services.team services.team.registry
-        system system.machine system.files system.files.disk system.files.exchange
-        system.files.locking system.files.numbered_log system.files.refusals
-        system.files.rewriting system.files.shared_edit system.files.whole_files
-        system.mail system.mail.inbox_edits system.mail.inbox_store system.mail.ledger
-        system.mail.spool system.team system.team.team_store
-        ui ui.cli ui.cli.arguments ui.cli.catalog ui.cli.main ui.cli.session ui.cli.mail ui.cli.mail.send
+         . config config.known core core.errors core.names files files.adapters files.adapters.disk
+        files.adapters.exchange files.adapters.locking files.adapters.machine files.adapters.numbered_log
+        files.adapters.refusals files.adapters.rewriting files.adapters.shared_edit files.adapters.whole_files
+        files.formats files.formats.file_stamp files.formats.json_record files.formats.layout
+        files.formats.settings_text files.formats.times mail mail.adapters mail.adapters.inbox_edits
+        mail.adapters.inbox_store mail.adapters.ledger mail.adapters.spool mail.formats mail.formats.inbox
+        mail.formats.journal mail.rules mail.rules.inbox_merge mail.rules.lifetimes mail.rules.messages
+        mail.rules.quotas mail.services mail.services.mailroom mail.services.posting mail.services.sending roster
+        roster.services roster.services.teamroom team team.adapters team.adapters.team_store team.formats
+        team.formats.team_config team.rules team.rules.team team.services team.services.registry trust trust.rules ui
+        ui.cli ui.cli.arguments ui.cli.catalog ui.cli.mail ui.cli.mail.send ui.cli.main ui.cli.session wiring
+        wiring.files wiring.mail
     """.split()  # noqa: SIM905 - a hundred names in quotes are harder to read
 }
 """What `atm send` may load of ours. Adding a module here is a decision about its speed."""
 
-CONSENT_LOADS = {"atm.domain.plain", "atm.formats.trust", "atm.system.trust"}
+CONSENT_LOADS = {"atm.core.plain", "atm.trust.formats", "atm.trust.adapters"}
 """What comes with them in a repository with settings, together with `hashlib`: consent is to a content."""
 
 PROBE = """

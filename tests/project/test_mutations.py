@@ -127,8 +127,8 @@ def test_a_seed_draws_the_same_mutants_every_time(everything):
 def test_a_module_that_moves_or_grows_keeps_its_place_in_the_draw():
     source = "def f(x):\n    return x == 1\n"
     longer = "import os\n\n\ndef g():\n    os.sync()\n\n\n" + source
-    before = [mutant.rank(1) for mutant in mutants_of("domain/m.py", source)]
-    after = [mutant.rank(1) for mutant in mutants_of("domain/board/m.py", longer)]
+    before = [mutant.rank(1) for mutant in mutants_of("mail/m.py", source)]
+    after = [mutant.rank(1) for mutant in mutants_of("board/rules/m.py", longer)]
     assert after[-len(before) :] == before
 
 
@@ -147,7 +147,7 @@ def test_every_module_of_the_table_is_there_and_carries_a_guarantee():
 
 
 def test_a_module_of_the_table_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"domain/board/claims\.py"):
+    with pytest.raises(FileNotFoundError, match=r"board/rules/claims\.py"):
         carriers(tmp_path)
 
 
@@ -160,10 +160,10 @@ def test_a_mutant_meets_quick_tests_first_then_the_others_then_programs():
     assert list(waves([*quick, *slow, *programs], "m.py")) == [quick, slow, programs]
 
 
-def test_a_mutant_meets_the_tests_of_its_own_topic_and_floor_before_others_that_are_quicker():
-    names = ("services/test_it", "domain/board/test_m", "domain/mail/test_m", "domain/test_it")
-    quick, own, other, floor = (Reaching(f"tests/{name}.py::test_it", n, True) for n, name in enumerate(names))
-    assert list(waves([quick, own, other, floor], "domain/board/m.py")) == [[own], [floor], [quick, other]]
+def test_a_mutant_meets_the_tests_of_its_own_folder_and_room_before_others_that_are_quicker():
+    names = ("mail/services/test_it", "board/rules/test_m", "mail/rules/test_m", "board/test_it")
+    quick, own, other, room = (Reaching(f"tests/{name}.py::test_it", n, True) for n, name in enumerate(names))
+    assert list(waves([quick, own, other, room], "board/rules/m.py")) == [[own], [room], [quick, other]]
 
 
 def test_a_mutant_meets_no_more_tests_than_there_is_time_for_and_one_at_least():

@@ -1,5 +1,5 @@
 """
-Folders and files are made in one place, `system/files/disk.py`: there they are private whatever the umask.
+Folders and files are made in one place, `files/adapters/disk.py`: there they are private whatever the umask.
 
 What makes one in another way leaves its mode to the umask, and `os.makedirs` leaves the modes of all parents to it even
 if it is given a mode.
@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 from tests.project.source_trees import MODULES, SOURCE, nodes_in, parsed, saying, text_of
-from tests.project.test_architecture import layer_of
+from tests.project.test_architecture import name_of, room_of
 
-THE_PLACE = "system/files/disk.py"
+THE_PLACE = "files/adapters/disk.py"
 
 EXCEPTIONS = {
     ("ui/cli/plugins/making.py", "os.makedirs"): "a project of the user's: `atm plugins new`",
     ("ui/cli/plugins/making.py", "open"): "a project of the user's: `atm plugins new`",
-    ("system/runs.py", "open"): "the user's own plan, in place, which must be there: `atm run --tick`",
+    ("runs/adapters.py", "open"): "the user's own plan, in place, which must be there: `atm run --tick`",
     ("ui/cli/board/listing.py", "open"): "a file that the user names: `atm tasks graph --output`",
     (
-        "system/git/repairing.py",
+        "git/adapters/repairing.py",
         "os.open",
     ): "git's own small files of a worktree, in a repository of the user's",
-    ("system/git/repairing.py", "os.makedirs"): "git's own folder of a worktree, in a repository of the user's",
+    ("git/adapters/repairing.py", "os.makedirs"): "git's own folder of a worktree, in a repository of the user's",
     ("ui/demo/storm_run.py", "open"): "in a folder of mkdtemp, which is private",
     ("ui/demo/storm_workers.py", "open"): "in a folder of mkdtemp, as another program would write there",
     ("ui/demo/run_sandbox.py", "os.makedirs"): "in a folder of mkdtemp, which is private",
@@ -110,7 +110,7 @@ def found_in(path: Path) -> set[tuple[str, str]]:
 
 
 def test_folders_and_files_are_made_in_one_place():
-    found = {each for path in saying(WORDS, MODULES) if layer_of(path) != "testing" for each in found_in(path)}
+    found = {each for path in saying(WORDS, MODULES) if room_of(name_of(path)) != "testing" for each in found_in(path)}
     elsewhere = {each for each in found if each[0] != THE_PLACE}
     assert elsewhere - set(EXCEPTIONS) == set(), f"make it with what is in {THE_PLACE}"
     assert set(EXCEPTIONS) - elsewhere == set(), "an exception that is none any more"

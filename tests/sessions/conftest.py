@@ -23,11 +23,11 @@ from tests.crew.conftest import Crew
 from tests.crew.repositories import copy_of, git
 from tests.teamd.conftest import DaemonProcess, keep_bytecode
 
-from atm.domain.team.team import Member
-from atm.formats.files.layout import Layout
-from atm.formats.files.times import to_iso
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
+from atm.files.formats.layout import Layout
+from atm.files.formats.times import to_iso
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
 from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room
 

@@ -13,8 +13,8 @@ import pytest
 from tests.crew.repositories import GIT
 from tests.sessions.conftest import BRISK, LEAD, Record, Stage, kill, said
 
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
 
 VERIFY = "Consolidation interrupted. Verify your changes?"
 

@@ -18,12 +18,12 @@ import pytest
 from tests.crew.repositories import GIT, alone, git, new_repository
 from tests.in_memory import in_memory
 
-from atm.domain.crew.refs import checkpoint_branch
-from atm.domain.errors import AtmError, WriteRefused
-from atm.domain.work_errors import GitTrouble
-from atm.system.git import asking, running
-from atm.system.machine import RealClock
-from atm.system.sessions.git_checkpoints import CheckpointBranches
+from atm.core.errors import AtmError, WriteRefused
+from atm.core.work_errors import GitTrouble
+from atm.crew.rules.refs import checkpoint_branch
+from atm.files.adapters.machine import RealClock
+from atm.git.adapters import asking, running
+from atm.sessions.adapters.git_checkpoints import CheckpointBranches
 from atm.testing.time_and_chance import FakeClock
 
 FILES = {"state.json": b'{"a": 1}\n', "mailbox.log": b"one\ntwo\n", "tasks.jsonl": b""}
@@ -401,8 +401,8 @@ exec {git} "$@"
 
 WORK = """
 import sys
-from atm.system.machine import RealClock
-from atm.system.sessions.git_checkpoints import CheckpointBranches
+from atm.files.adapters.machine import RealClock
+from atm.sessions.adapters.git_checkpoints import CheckpointBranches
 
 checkpoints = CheckpointBranches(RealClock())
 if sys.argv[2] == "thin":

@@ -12,10 +12,10 @@ from pathlib import Path
 from tests.attacks.shells import refused, shell
 from tests.sessions.conftest import LEAD, Record, Stage, said
 
-from atm.formats.files.times import to_iso
-from atm.formats.team.team_config import new_team
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
+from atm.files.formats.times import to_iso
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.team.formats.team_config import new_team
 
 STEPS = ["load", "status", "lead", "probe", "facts", "mailbox", "summary"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.sessions.conftest import BRISK, LEAD, Record, Stage, kill
 
-from atm.system.files.processes import boot_id
-from atm.system.machine import host_name
+from atm.files.adapters.machine import host_name
+from atm.files.adapters.processes import boot_id
 
 RESUMED, INTERRUPTED = "Lead resumed. Proceed or wait?", "Detected you were interrupted. Status?"
 AWAY = "The lead has been away for"

@@ -32,13 +32,13 @@ import pytest
 from tests.conftest import Atm
 from tests.teamd.forked import BRISK, Process, start, stop_and_wait
 
-from atm.domain.team.team import Member
-from atm.formats.daemon.control_line import Request, encode_request
-from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.client import ask, stop
-from atm.system.daemon.seat import RunningDaemon, find_running
-from atm.system.files.disk import RealDisk
-from atm.system.machine import find_layout
+from atm.daemon.adapters.client import ask, stop
+from atm.daemon.adapters.seat import RunningDaemon, find_running
+from atm.daemon.formats.control_line import Request, encode_request
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import find_layout
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.mail import build_room
 
 PROC = Path("/proc")

@@ -218,7 +218,11 @@ def _states(pid: int) -> set[str]:
 # The server's side: this file as a program.
 
 
-INNER = ("domain", "formats", "ports", "services", "system", "teamd", "wiring")
+INNER = (
+    *("core", "files", "git", "plugins", "team", "trust", "mail", "vendors", "access", "board", "setup", "roster"),
+    *("events", "delivery", "approvals", "crew", "worksync", "sessions", "merges", "daemon", "runs", "checkup"),
+    *("snapshot", "teamd", "wiring"),
+)
 SURFACES = ("atm.ui.cli.main", "atm.ui.cli.daemon.daemon", "atm.ui.mcp.serving.host", "atm.ui.web.host")
 
 

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.services.approvals.stage import LEAD, ApprovalStage, rule
+from tests.approvals.services.stage import LEAD, ApprovalStage, rule
 
-from atm.domain.approvals.requests import APPROVED, EXPIRED
-from atm.services.approvals.answering import give_answer
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.board.working import cancel, claim
+from atm.approvals.rules.requests import APPROVED, EXPIRED
+from atm.approvals.services.answering import give_answer
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.board.services.working import cancel, claim
 from atm.teamd.parts import approvals as part
 from atm.teamd.parts.approvals import ApprovalLoops
 

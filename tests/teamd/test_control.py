@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from atm.domain.events import TeamEvent
-from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
+from atm.daemon.formats.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
+from atm.events.rules import TeamEvent
 from atm.teamd.control import QUERY_SECONDS, Control
 from atm.teamd.events.hub import Hub
 

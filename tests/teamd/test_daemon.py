@@ -15,15 +15,15 @@ import pytest
 from tests.proving import proves
 from tests.teamd.conftest import block
 
-from atm.domain.team.team import Member
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.board.working import claim
-from atm.services.mail.posting import Draft
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.system.files.processes import began
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.board.services.working import claim
+from atm.files.adapters.processes import began
+from atm.mail.services.posting import Draft
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 

@@ -22,13 +22,13 @@ from tests.proving import proves
 from tests.teamd.conftest import house_for_many, is_deleted
 from tests.teamd.forked import BRISK
 
-from atm.domain.errors import AtmError
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.system.files.disk import RealDisk
-from atm.system.files.processes import began
+from atm.core.errors import AtmError
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.processes import began
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.wiring.mail import build_room
 
 PING = b'{"v": 1, "id": "1", "do": "ping"}\n'

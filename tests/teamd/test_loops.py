@@ -8,7 +8,7 @@ import time
 
 from tests.proving import proves
 
-from atm.domain.events import TeamEvent
+from atm.events.rules import TeamEvent
 from atm.teamd.events.hub import MOST_WAITING, Hub, Listener
 from atm.teamd.loops import IDLE, STUCK, Loop, in_thread
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from atm.formats.files.layout import Layout
+from atm.files.formats.layout import Layout
 from atm.teamd import parts
 from atm.teamd.daemon import Daemon
 from atm.teamd.part import find_parts

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from atm.domain.runs.memory import APPROVAL_ASKED, COMPLETED, STARTED, RunEvent
-from atm.formats.files.layout import Layout
+from atm.files.formats.layout import Layout
+from atm.runs.rules.memory import APPROVAL_ASKED, COMPLETED, STARTED, RunEvent
 from atm.teamd.parts.runs import RunLoops
 from atm.wiring.runs import build_runs
 

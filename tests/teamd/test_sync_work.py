@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.proving import proves
-from tests.services.worksync.conftest import LEAD, OPEN, Place
+from tests.worksync.services.conftest import LEAD, OPEN, Place
 
-from atm.domain import events
-from atm.domain.errors import UnreadableFile, WriteRefused
-from atm.domain.events import TeamEvent
-from atm.domain.team.lifecycle import COMPLETE
-from atm.domain.team.liveness import IDLE, WORKING
-from atm.domain.worksync.readiness import Thresholds
-from atm.ports.files.records import OUTBOX, STATUS
-from atm.services.board import working as board
-from atm.services.team.lifecycle import walk
-from atm.services.worksync import rounds
-from atm.services.worksync.reports import note_intent
-from atm.services.worksync.syncroom import SyncPolicy
+from atm.board.services import working as board
+from atm.core.errors import UnreadableFile, WriteRefused
+from atm.events import rules as events
+from atm.events.rules import TeamEvent
+from atm.files.ports.records import OUTBOX, STATUS
+from atm.team.rules.lifecycle import COMPLETE
+from atm.team.rules.liveness import IDLE, WORKING
+from atm.team.services.lifecycle import walk
 from atm.teamd.parts import worksync as sync_work
 from atm.teamd.parts.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
 from atm.testing.files import MemoryRecords
+from atm.worksync.rules.readiness import Thresholds
+from atm.worksync.services import rounds
+from atm.worksync.services.reports import note_intent
+from atm.worksync.services.syncroom import SyncPolicy
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Record
+    from atm.core.plain import Record
 
 QUIET = 90.0
 
@@ -319,7 +319,7 @@ def test_an_item_that_another_process_has_claimed_lets_the_loop_sleep(stage):
     stage.plan()
     (item,) = stage.items()
     record = stage.syncroom.records.read("crew", OUTBOX)[item.id]
-    from atm.formats.files.times import to_iso
+    from atm.files.formats.times import to_iso
 
     claimed = {**record, "status": "claimed", "claimedAt": to_iso(stage.now), "attemptGeneration": 1}
     waiting = {**record, "id": "other", "agendaFingerprint": "agenda:v1:other"}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.otlp_collector import Collector, plain
 
-from atm.domain.events import TeamEvent
-from atm.domain.setup.installation import extra_command
+from atm.events.rules import TeamEvent
+from atm.setup.rules.installation import extra_command
 from atm.teamd.daemon import Daemon
 from atm.teamd.telemetry import Telemetry, endpoint_from
 from atm.wiring.daemon import read_daemon_log
@@ -83,7 +83,7 @@ def test_settings_that_name_another_collector_take_effect(collector, eventually)
 @pytest.fixture
 def without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk._logs", None)
-    monkeypatch.delitem(sys.modules, "atm.system.daemon.otlp", raising=False)
+    monkeypatch.delitem(sys.modules, "atm.daemon.adapters.otlp", raising=False)
 
 
 @pytest.mark.usefixtures("without_the_extra")

@@ -11,26 +11,25 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.domain.crew.agents import AgentRecord
-from atm.domain.errors import UnreadableFile, WriteRefused
-from atm.domain.events import TeamEvent
-from atm.domain.mail.lifetimes import LONGEST_WAIT
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.liveness import SILENT_AFTER, Beat
-from atm.domain.team.team import Member
-from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, ServerAnswer
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.board.working import claim
-from atm.services.delivery.pushing import Channels
-from atm.services.events import TeamEvents
-from atm.services.mail.posting import Draft
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.sending import send
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.members import add_member, create_team
-from atm.services.team.endpoints import put_endpoint
-from atm.system.events.tree_watch import TreeWatch
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.board.services.working import claim
+from atm.core.errors import UnreadableFile, WriteRefused
+from atm.crew.rules.agents import AgentRecord
+from atm.delivery.services.pushing import Channels
+from atm.events.adapters.tree_watch import TreeWatch
+from atm.events.rules import TeamEvent
+from atm.events.services import TeamEvents
+from atm.mail.rules.lifetimes import LONGEST_WAIT
+from atm.mail.services.posting import Draft
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.sending import send
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.liveness import SILENT_AFTER, Beat
+from atm.team.rules.team import Member
+from atm.team.services.endpoints import put_endpoint
 from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.parts.board import BoardLoops
@@ -43,6 +42,7 @@ from atm.testing import make_message, memory_boardroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
+from atm.vendors.agent_servers import ACCEPTED, REFUSED, ServerAnswer
 
 
 class Servers:
@@ -269,7 +269,7 @@ class TestEscalation:
         assert len(stage.room.inboxes.rows("crew", lead)) == len(stage.room.inboxes.rows("crew", "hugo")) == 1
 
     def test_an_answer_in_time_is_the_end_of_it(self, stage):
-        from atm.services.mail.conversations import acknowledge
+        from atm.mail.services.conversations import acknowledge
 
         asked = self.ask(stage)
         stage.later(300)

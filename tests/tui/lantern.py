@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from atm.domain.merges.shown_state import shown
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
+from atm.merges.rules.shown_state import shown
 from atm.ui.tui.model import Model
 from atm.ui.views.team.seen import (
     AgentSeen,

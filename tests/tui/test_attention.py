@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, member, open_merge, shown_seen, task
 
-from atm.domain.delivery.dialogs import UNRECOGNISED
 from atm.ui.views.team.attention import DONE, GROUPS, IDLE, NEEDS, PROBLEMS, UNHEARD, WORKING, attention, strip
 from atm.ui.views.team.seen import (
     AgentSeen,
@@ -18,6 +17,7 @@ from atm.ui.views.team.seen import (
     MergesSeen,
     TeamSeen,
 )
+from atm.vendors.dialogs import UNRECOGNISED
 
 
 def team(**facts: object) -> TeamSeen:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.proving import proves
 from tests.tui.lantern import LANTERN, NOW, PUSH, ago, lantern, member, task
 
-from atm.domain.mail.receipts import Event
-from atm.services.snapshot.happenings import Happening
-from atm.services.snapshot.threads import MailSent, MailThread
+from atm.mail.rules.receipts import Event
+from atm.snapshot.services.happenings import Happening
+from atm.snapshot.services.threads import MailSent, MailThread
 from atm.ui.faces.view_names import APPROVALS, BOARD, MAIL, OVERVIEW, SYNC, VIEWS
 from atm.ui.tui.frame import BODIES, draw
 from atm.ui.tui.model import Model, Page

@@ -9,7 +9,7 @@ from tests.tui.lantern import NOW, ago, member, open_merge, task
 from tests.web import lantern_page as made
 from tests.web.lantern_reads import DIFF
 
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
 from atm.ui.views.team.seen import ApprovalSeen, AskedSeen, MailSeen, StalledSeen, TeamSeen
 
 HUGE = "A" * 1_000_000

@@ -8,9 +8,9 @@ from typing import Any
 from tests.tui.lantern import LANTERN, NOW, ago, open_merge, shown_seen
 from tests.web.lantern_reads import COSTS, FOLDER, GOAL, LIFE
 
-from atm.domain.crew.costs import CostEstimate, total_cost
-from atm.domain.merges.shown_state import shown
-from atm.formats.files.times import to_iso
+from atm.crew.rules.costs import CostEstimate, total_cost
+from atm.files.formats.times import to_iso
+from atm.merges.rules.shown_state import shown
 from atm.ui.views.team.seen import (
     AgentSeen,
     CollisionSeen,

@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.tui.lantern import LANTERN, NOW, ago
 
-from atm.domain.crew.costs import CostEstimate
-from atm.domain.merges.items import MergeItem
-from atm.domain.merges.shown_state import shown_merge
-from atm.formats.files.times import to_iso
+from atm.crew.rules.costs import CostEstimate
+from atm.files.formats.times import to_iso
+from atm.merges.rules.items import MergeItem
+from atm.merges.rules.shown_state import shown_merge
 
 GOAL = "0.4: check only what changed, and say it in machine-readable reports"
 COSTS = {"heron": 2.02, "kite": 1.92, "wren": 1.34, "rook": 1.14}

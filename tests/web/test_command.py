@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import pytest
 from tests.web.served import Browser
 
-from atm.domain.errors import UsageError
-from atm.domain.work_errors import DaemonTrouble
-from atm.services.team.standing import record_named
-from atm.system.daemon import client
-from atm.system.daemon.client import ask
+from atm.core.errors import UsageError
+from atm.core.work_errors import DaemonTrouble
+from atm.daemon.adapters import client
+from atm.daemon.adapters.client import ask
+from atm.team.services.standing import record_named
 from atm.ui.cli.arguments import parse
 from atm.ui.cli.session import Session
 from atm.ui.cli.snapshot.web import COMMAND, execute

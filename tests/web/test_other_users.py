@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 from tests.web.served import Browser, PageServer
 
-from atm.system.daemon.loopback_peers import has_table, user_at, user_in
+from atm.daemon.adapters.loopback_peers import has_table, user_at, user_in
 from atm.ui.http import patience
 from atm.ui.http.peers import (
     MOST_CONNECTIONS,

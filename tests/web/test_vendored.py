@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.optional import needs
 
-from atm.domain.untrusted_text import MARKED, TAKEN_OUT
+from atm.core.untrusted_text import MARKED, TAKEN_OUT
 
 PAGE = Path(__file__).parents[2] / "src/atm/ui/web/page"
 VENDOR = PAGE / "vendor"

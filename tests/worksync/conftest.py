@@ -28,16 +28,16 @@ from tests.mcp.conftest import Spoken
 from tests.teamd.forked import Process, start, stop_and_wait
 
 from atm import config
-from atm.domain.worksync.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER
-from atm.formats.files.times import from_iso, to_iso
-from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
-from atm.services.team.registry import find_team
-from atm.services.worksync.nudges import plan
-from atm.services.worksync.reading import view
-from atm.services.worksync.reconcile import reconcile
-from atm.system.daemon.client import ask
+from atm.daemon.adapters.client import ask
+from atm.files.formats.times import from_iso, to_iso
+from atm.files.ports.records import INTENTS, OUTBOX, STALLS, STATUS
+from atm.team.services.registry import find_team
 from atm.wiring.board import build_boardroom
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.rules.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER
+from atm.worksync.services.nudges import plan
+from atm.worksync.services.reading import view
+from atm.worksync.services.reconcile import reconcile
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # unix sockets, tmux and POSIX signals

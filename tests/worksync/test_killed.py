@@ -16,10 +16,10 @@ from tests.delivery.conftest import until
 from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
-from atm.ports.files.records import OUTBOX
-from atm.system.files.disk import RealDisk
-from atm.system.files.locking import Locks
-from atm.system.machine import RealChance, RealClock, host_name
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import RealChance, RealClock, host_name
+from atm.files.ports.records import OUTBOX
 
 
 def wait_for_insert(crew: Crew) -> None:

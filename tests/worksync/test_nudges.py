@@ -11,7 +11,7 @@ from tests.optional import needs
 from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
 
 TOLD = "Work sync check"
 

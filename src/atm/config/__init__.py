@@ -26,16 +26,16 @@ from atm.config.known import (
     WHOLE,
     YES_NO,
 )
-from atm.domain.errors import BadName, BadSetting
-from atm.domain.names import check_known_name
-from atm.formats.files.layout import REPO_FILES
+from atm.core.errors import BadName, BadSetting
+from atm.core.names import check_known_name
+from atm.files.formats.layout import REPO_FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.files.layout import Layout
-    from atm.formats.files.settings_text import Table, Value
+    from atm.files.formats.layout import Layout
+    from atm.files.formats.settings_text import Table, Value
 
     Policies = list[tuple[str, bool, dict[str, Value]]]
 
@@ -83,7 +83,7 @@ class RepoSettings:
 
     def __init__(self, state: str = "", values: dict[str, Value] | None = None, owner: int | None = None) -> None:
         self.state = state
-        """As `domain.trust` names it; empty where there is no such file."""
+        """As `trust.rules` names it; empty where there is no such file."""
         self.values = values or {}
         """What counts."""
         self.ignored: dict[str, Value] = {}
@@ -210,8 +210,8 @@ def is_more(value: Value | None, than: Value | None) -> bool:
 
 def read_repository(layout: Layout, path: str) -> RepoSettings:
     """A repository's file, as far as it counts. Raises BadSetting for one that is ours to read and is wrong."""
-    from atm.domain.trust import FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
-    from atm.system.trust import read_repo_file
+    from atm.trust.adapters import read_repo_file
+    from atm.trust.rules import FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 
     try:
         found = read_repo_file(layout, path)
@@ -239,7 +239,7 @@ def _take_own_team(
     team, stronger = repo.ignored[DEFAULT_TEAM], values.get(DEFAULT_TEAM)
     named = values.get("core.identity")
     who = speaker or (named.value if named is not None else KNOWN["core.identity"][1])
-    from atm.system.team.team_store import is_member
+    from atm.team.adapters.team_store import is_member
 
     if isinstance(team, str) and isinstance(who, str) and is_member(layout, team, who):
         del repo.ignored[DEFAULT_TEAM]
@@ -272,7 +272,7 @@ def read_file(path: str) -> dict[str, Value]:
 
 
 def parse_file(content: bytes, path: str) -> dict[str, Value]:
-    from atm.formats.files.settings_text import NotSettings, read_settings
+    from atm.files.formats.settings_text import NotSettings, read_settings
 
     try:
         table = read_settings(content.decode("utf-8").replace("\r\n", "\n"))
@@ -307,7 +307,7 @@ def _dotted(table: Table, prefix: str = "") -> dict[str, Value]:
 def check_key(key: str, path: str = "") -> str:
     if key in KNOWN or (key.partition(".")[0] in FREE_SECTIONS and "." in key):
         return key
-    from atm.domain.names import nearest_name
+    from atm.core.names import nearest_name
 
     near = nearest_name(key, list(KNOWN)) or nearest_name(key.rpartition(".")[2], [k.partition(".")[2] for k in KNOWN])
     full = next((known for known in KNOWN if near is not None and known.endswith(near)), None)

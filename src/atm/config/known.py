@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
-from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
+from atm.mail.rules.messages import DEFAULT_CALL_TO_ACTION
+from atm.mail.rules.quotas import MOST_BYTES, MOST_ROWS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.files.settings_text import Value
+    from atm.files.formats.settings_text import Value
 
 TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"
 RULES = "list of tables"

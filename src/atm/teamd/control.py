@@ -15,13 +15,13 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
+from atm.daemon.formats.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.peers import process_of
 from atm.teamd.surfaces import file_at
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 QUERY_SECONDS = 0.5
 IDLE_SECONDS = 300.0

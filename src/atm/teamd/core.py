@@ -14,11 +14,11 @@ from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
 
 if TYPE_CHECKING:
+    from atm.board.ports.tasks import Tasks
     from atm.config import Settings
-    from atm.domain.events import TeamEvent
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.tasks import Tasks
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.events.rules import TeamEvent
+    from atm.files.formats.layout import Layout
+    from atm.worksync.services.syncroom import SyncRoom
 
 
 def build_core(

@@ -17,14 +17,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atm import __version__
-from atm.domain.events import SETTINGS_RELOADED, TeamEvent
-from atm.domain.work_errors import DaemonRunning
-from atm.formats.daemon.control_line import BadLine
-from atm.formats.files.times import to_iso
-from atm.services.events import TeamEvents
-from atm.system.daemon.process_facts import memory
-from atm.system.daemon.seat import RunningDaemon, Seat, take_seat
-from atm.system.events.tree_watch import Touched, TreeWatch
+from atm.core.work_errors import DaemonRunning
+from atm.daemon.adapters.process_facts import memory
+from atm.daemon.adapters.seat import RunningDaemon, Seat, take_seat
+from atm.daemon.formats.control_line import BadLine
+from atm.events.adapters.tree_watch import Touched, TreeWatch
+from atm.events.rules import SETTINGS_RELOADED, TeamEvent
+from atm.events.services import TeamEvents
+from atm.files.formats.times import to_iso
 from atm.teamd.control import Control
 from atm.teamd.core import build_core, use_settings
 from atm.teamd.events.hub import Hub, Listener
@@ -41,9 +41,9 @@ from atm.wiring.events import build_news
 
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.plain import Plain
-    from atm.formats.daemon.control_line import Request
-    from atm.formats.files.layout import Layout
+    from atm.core.plain import Plain
+    from atm.daemon.formats.control_line import Request
+    from atm.files.formats.layout import Layout
 
 STOP_SECONDS = 10.0
 SEAT_SECONDS = 5.0

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.events import TeamEvent
-    from atm.domain.plain import Plain
-    from atm.formats.daemon.control_line import Request
-    from atm.formats.files.layout import Layout
-    from atm.system.events.tree_watch import Touched
+    from atm.core.plain import Plain
+    from atm.daemon.formats.control_line import Request
+    from atm.events.adapters.tree_watch import Touched
+    from atm.events.rules import TeamEvent
+    from atm.files.formats.layout import Layout
     from atm.teamd.rounds import Rounds
 
 

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from atm.config import Setting, Settings, open_file, read_file, read_repository
-from atm.domain.errors import BadSetting
-from atm.domain.untrusted_text import shell_word
-from atm.formats.files.layout import REPO_FILES, Layout
-from atm.formats.files.settings_text import NotSettings, read_settings
+from atm.core.errors import BadSetting
+from atm.core.untrusted_text import shell_word
+from atm.files.formats.layout import REPO_FILES, Layout
+from atm.files.formats.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.files.settings_text import Table, Value
+    from atm.files.formats.settings_text import Table, Value
 
 USER_FILE, REPO_FILE = "user file", "repo file"
 PLUGINS = "plugins."

@@ -11,19 +11,19 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from atm.domain.errors import AtmError
-from atm.domain.events import TeamEvent
+from atm.core.errors import AtmError
+from atm.events.rules import TeamEvent
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.ports.checkup import FilesAround
-    from atm.ports.delivery.agent_sessions import AgentSessions
-    from atm.services.delivery.pushing import Channels
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
-    from atm.services.worksync.syncroom import SyncRoom
-    from atm.system.events.tree_watch import Touched
+    from atm.checkup.ports import FilesAround
+    from atm.core.plain import Plain
+    from atm.delivery.ports.agent_sessions import AgentSessions
+    from atm.delivery.services.pushing import Channels
+    from atm.events.adapters.tree_watch import Touched
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.rules.team import Team
+    from atm.worksync.services.syncroom import SyncRoom
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}

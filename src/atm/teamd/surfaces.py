@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.formats.daemon.control_line import Request
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.tasks import Tasks
+    from atm.board.ports.tasks import Tasks
+    from atm.core.plain import Plain
+    from atm.daemon.formats.control_line import Request
+    from atm.files.formats.layout import Layout
     from atm.teamd.events.hub import Hub
     from atm.teamd.loops import Door
 

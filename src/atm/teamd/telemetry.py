@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from atm.domain.redaction import redact
-from atm.domain.setup.installation import extra_command
+from atm.core.redaction import redact
+from atm.setup.rules.installation import extra_command
 from atm.wiring.daemon import build_exporter
 from atm.wiring.setup import read_installation
 
 if TYPE_CHECKING:
-    from atm.domain.events import TeamEvent
-    from atm.domain.plain import Plain
-    from atm.system.daemon.otlp import Otlp
+    from atm.core.plain import Plain
+    from atm.daemon.adapters.otlp import Otlp
+    from atm.events.rules import TeamEvent
 
 CLOSING_SECONDS = 1.0
 

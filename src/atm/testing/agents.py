@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atm.domain.crew.marks import VARIABLE, RunningProcess
-from atm.domain.crew.runtimes import KNOWN
-from atm.domain.errors import FileBusy
-from atm.domain.work_errors import SpawnFailed
-from atm.ports.crew.agents import Started
-from atm.services.crew.crewroom import CrewPolicy, Crewroom
+from atm.core.errors import FileBusy
+from atm.core.work_errors import SpawnFailed
+from atm.crew.ports.agents import Started
+from atm.crew.rules.marks import VARIABLE, RunningProcess
+from atm.crew.services.crewroom import CrewPolicy, Crewroom
 from atm.testing.crew import MemoryWorktrees
+from atm.vendors.runtimes import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from atm.domain.crew.agents import AgentRecord
-    from atm.domain.plain import Record
-    from atm.ports.crew.agents import Launch
-    from atm.ports.files.clock import Clock
-    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.core.plain import Record
+    from atm.crew.ports.agents import Launch
+    from atm.crew.rules.agents import AgentRecord
+    from atm.files.ports.clock import Clock
+    from atm.roster.services.full_boardroom import FullBoardroom
 
 
 class MemoryAgentTurn:

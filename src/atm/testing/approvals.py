@@ -6,18 +6,18 @@ import threading
 from collections.abc import Sequence
 from copy import copy
 
-from atm.domain.approvals.requests import APPROVED, Approval, GivenAnswer, audit_objection
-from atm.domain.errors import NoSuchTeam
-from atm.formats.approvals.records import AuditLine
+from atm.approvals.formats.records import AuditLine
+from atm.approvals.rules.requests import APPROVED, Approval, GivenAnswer, audit_objection
+from atm.core.errors import NoSuchTeam
 from atm.testing.team import MemoryRosters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Record
+    from atm.core.plain import Record
 
 
 class MemoryApprovals:
-    """Implements `ports.approvals.Approvals`."""
+    """Implements `approvals.ports.Approvals`."""
 
     def __init__(self, rosters: MemoryRosters) -> None:
         self._rosters = rosters

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.board.acceptance import Ran
-from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import Card, Change, Task
-from atm.domain.errors import FileBusy, UnreadableFile
-from atm.domain.work_errors import NoSuchTask
-from atm.formats.board.task import apply, decode_task
-from atm.formats.board.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
-from atm.formats.files.json_record import NotJson, to_bytes
-from atm.formats.files.times import to_iso
-from atm.ports.board.tasks import NewFile
-from atm.ports.files.clock import Clock
+from atm.board.formats.task import apply, decode_task
+from atm.board.formats.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
+from atm.board.ports.tasks import NewFile
+from atm.board.rules.acceptance import Ran
+from atm.board.rules.dependencies import Board
+from atm.board.rules.tasks import Card, Change, Task
+from atm.core.errors import FileBusy, UnreadableFile
+from atm.core.work_errors import NoSuchTask
+from atm.files.formats.json_record import NotJson, to_bytes
+from atm.files.formats.times import to_iso
+from atm.files.ports.clock import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain, Record
+    from atm.core.plain import Plain, Record
 
 
 class MemoryTasks:

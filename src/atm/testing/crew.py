@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from atm.domain.crew.refs import encode, folder_name, names_in, parts_of_salvage, salvage_ref, work_branch, work_folder
-from atm.domain.errors import AtmError, RequestError
-from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
+from atm.core.errors import AtmError, RequestError
+from atm.crew.ports.worktrees import JoinedWork, Repository, Saved, Worktree
+from atm.crew.rules.refs import encode, folder_name, names_in, parts_of_salvage, salvage_ref, work_branch, work_folder
 
 Files = dict[str, str]
 
@@ -23,7 +23,7 @@ class MemoryCommit:
 
 class MemoryWorktrees:
     """
-    Implements `ports.crew.worktrees.Worktrees`.
+    Implements `crew.ports.worktrees.Worktrees`.
 
     `add_repository` is the user; `trees` are the files of worktrees, which agents change; `restored` are the folders
     into which something was written back.

@@ -1,11 +1,11 @@
-"""Twins of `ports.terminals.Terminals` and `ports.agent_sessions.AgentSessions`, in memory."""
+"""Twins of `delivery.ports.terminals.Terminals` and `delivery.ports.agent_sessions.AgentSessions`, in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.delivery.panes import runs_what_is_typed
-from atm.ports.delivery.terminals import Pane, PaneAddress
+from atm.delivery.ports.terminals import Pane, PaneAddress
+from atm.vendors.panes import runs_what_is_typed
 
 DIALOG = ("Do you want to proceed?", "❯ 1. Yes", "  2. No, and tell Claude what to do differently (esc)")
 RULE = "─" * 40

@@ -10,17 +10,17 @@ import signal
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.access import AccessToken
-from atm.domain.errors import NoSuchTeam
-from atm.formats.files.json_record import decode_object, encode
-from atm.formats.files.record_file import spelled
-from atm.formats.worksync.journal_note import decode_note, encode_note
-from atm.ports.files.disk import Disk
-from atm.system.files.disk import RealDisk
-from atm.system.files.record_store import check_answer
+from atm.access.rules import AccessToken
+from atm.core.errors import NoSuchTeam
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.record_store import check_answer
+from atm.files.formats.json_record import decode_object, encode
+from atm.files.formats.record_file import spelled
+from atm.files.ports.disk import Disk
+from atm.worksync.formats.journal_note import decode_note, encode_note
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Record
+    from atm.core.plain import Record
 
 
 class LookingNews:

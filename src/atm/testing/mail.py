@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from atm.domain.mail.inbox_merge import Written, additions
-from atm.domain.mail.messages import Message
-from atm.domain.mail.quotas import Allowance
-from atm.domain.mail.surfacing import Glance
-from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import decode_row, only, unread_spans, with_read
-from atm.formats.mail.inbox_counts import InboxCounts, count_rows
-from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
-from atm.formats.mail.large_inbox import backlog_of, glance_at
-from atm.formats.mail.row_index import IndexedInbox, RowIndex, indexed
-from atm.formats.mail.spool_entry import Spooled, SpoolEntry, decode_entry, highest_for
+from atm.files.formats.times import to_iso
+from atm.mail.formats.inbox import decode_row, only, unread_spans, with_read
+from atm.mail.formats.inbox_counts import InboxCounts, count_rows
+from atm.mail.formats.journal import Entry, Line, decode_line, decode_lines
+from atm.mail.formats.large_inbox import backlog_of, glance_at
+from atm.mail.formats.row_index import IndexedInbox, RowIndex, indexed
+from atm.mail.formats.spool_entry import Spooled, SpoolEntry, decode_entry, highest_for
+from atm.mail.rules.inbox_merge import Written, additions
+from atm.mail.rules.messages import Message
+from atm.mail.rules.quotas import Allowance
+from atm.mail.rules.surfacing import Glance
 from atm.testing.team import Noted
 from atm.testing.time_and_chance import FakeClock
 
@@ -321,7 +321,7 @@ class MemoryDrift:
 
 def make_message(id: str, text: str = "text", *, sender: str = "ann", read: bool = False, at: str = "") -> Message:
     """A message as a foreign program could have written it."""
-    from atm.formats.files.json_record import encode
+    from atm.files.formats.json_record import encode
 
     row = {"from": sender, "text": text, "timestamp": at or "2026-08-27T10:15:30.123Z", "msg_id": id, "read": read}
     found = decode_row(encode(row))

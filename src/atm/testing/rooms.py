@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.mail.lifetimes import RetentionPolicy
-from atm.ports.board.workplaces import AgentPlaces
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.roster.teamroom import Teamroom
-from atm.services.worksync.syncroom import SyncPolicy, SyncRoom
+from atm.board.ports.workplaces import AgentPlaces
+from atm.mail.rules.lifetimes import RetentionPolicy
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.roster.services.teamroom import Teamroom
 from atm.testing.board import MemoryPrograms, MemoryTasks
 from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.testing.mail import (
@@ -23,6 +22,7 @@ from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.surfacing import MemoryEndpoints, MemorySurfacings
 from atm.testing.team import MemoryPresence, MemoryProcesses, MemoryRosters
 from atm.testing.time_and_chance import FakeChance, FakeClock
+from atm.worksync.services.syncroom import SyncPolicy, SyncRoom
 
 
 class MemoryStores:

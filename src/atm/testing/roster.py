@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchTeam, UnreadableFile
-from atm.domain.work_errors import DamagedBackup, NoSuchBackup
-from atm.formats.board.task import decode_task
-from atm.formats.files.json_record import NotJson
-from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import Inbox, only
-from atm.formats.roster.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
-from atm.ports.roster.backups import Contents, Kept
-from atm.ports.roster.team_files import Deletion, TasksFound
+from atm.board.formats.task import decode_task
+from atm.core.errors import NoSuchTeam, UnreadableFile
+from atm.core.work_errors import DamagedBackup, NoSuchBackup
+from atm.files.formats.json_record import NotJson
+from atm.files.formats.times import to_iso
+from atm.mail.formats.inbox import Inbox, only
+from atm.roster.formats.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
+from atm.roster.ports.backups import Contents, Kept
+from atm.roster.ports.team_files import Deletion, TasksFound
 
 if TYPE_CHECKING:
     from atm.testing.mail import MemoryInboxes, MemoryLedger

@@ -6,37 +6,37 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 
-from atm.domain.approvals.policy import Policy, PolicyLayer
-from atm.domain.errors import FileBusy, UnreadableFile
-from atm.domain.merges.items import MERGE, REBASE
-from atm.domain.work_errors import GitTrouble, RunActive
-from atm.formats.merges.queue_file import decode_queue, encode_queue
-from atm.formats.runs.event_line import decode_events, encode_event
-from atm.formats.runs.order_file import decode_order, encode_order
-from atm.ports.crew.worktrees import JoinedWork
-from atm.services.approvals.approvalroom import Approvalroom
-from atm.services.crew.crewroom import CrewPolicy, Crewroom
-from atm.services.merges.mergeroom import MergePolicy, Mergeroom
-from atm.services.merges.people import work_off
-from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.runs.runroom import Runroom
+from atm.approvals.rules.policy import Policy, PolicyLayer
+from atm.approvals.services.approvalroom import Approvalroom
+from atm.core.errors import FileBusy, UnreadableFile
+from atm.core.work_errors import GitTrouble, RunActive
+from atm.crew.ports.worktrees import JoinedWork
+from atm.crew.services.crewroom import CrewPolicy, Crewroom
+from atm.merges.formats.queue_file import decode_queue, encode_queue
+from atm.merges.rules.items import MERGE, REBASE
+from atm.merges.services.mergeroom import MergePolicy, Mergeroom
+from atm.merges.services.people import work_off
+from atm.roster.services.full_boardroom import FullBoardroom
+from atm.runs.formats.event_line import decode_events, encode_event
+from atm.runs.formats.order_file import decode_order, encode_order
+from atm.runs.services.runroom import Runroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.approvals import MemoryApprovals
 from atm.testing.crew import MemoryWorktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.merges.items import MergeQueue
-    from atm.domain.merges.radar import Collision
-    from atm.domain.plain import Record
-    from atm.domain.runs.memory import RunEvent
-    from atm.domain.runs.orders import RunOrder
-    from atm.ports.crew.worktrees import Repository, Saved, Worktree
-    from atm.ports.merges import MergePiece
+    from atm.core.plain import Record
+    from atm.crew.ports.worktrees import Repository, Saved, Worktree
+    from atm.merges.ports import MergePiece
+    from atm.merges.rules.items import MergeQueue
+    from atm.merges.rules.radar import Collision
+    from atm.runs.rules.memory import RunEvent
+    from atm.runs.rules.orders import RunOrder
 
 
 class MemoryRuns:
-    """Implements `ports.runs.Runs`. `plans` are files of the user's."""
+    """Implements `runs.ports.Runs`. `plans` are files of the user's."""
 
     def __init__(self) -> None:
         self._orders: dict[tuple[str, str], bytes] = {}
@@ -118,7 +118,7 @@ class MemoryRuns:
 
 
 class MemoryMerges:
-    """Implements `ports.merges.Merges`."""
+    """Implements `merges.ports.Merges`."""
 
     def __init__(self) -> None:
         self._queues: dict[str, bytes] = {}
@@ -152,7 +152,7 @@ class MemoryMerges:
 
 
 class MemoryMergeGit:
-    """Implements `ports.merges.MergeGit`, over the commits of a `MemoryWorktrees`. Three-way, by whole files."""
+    """Implements `merges.ports.MergeGit`, over the commits of a `MemoryWorktrees`. Three-way, by whole files."""
 
     def __init__(self, worktrees: MemoryWorktrees) -> None:
         self._trees = worktrees
@@ -270,7 +270,7 @@ class MemoryMergeGit:
 
 
 class MemoryMergeWorker:
-    """Implements `ports.merges.MergeWorker`: works at once, in whoever asks. `fails` is what it says each time."""
+    """Implements `merges.ports.MergeWorker`: works at once, in whoever asks. `fails` is what it says each time."""
 
     def __init__(self, room: Mergeroom) -> None:
         self._room = room

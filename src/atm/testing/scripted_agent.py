@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 
 BLOCKS = 8
 """A stop that was blocked so many times in one turn is no longer blocked: Claude Code's own limit."""

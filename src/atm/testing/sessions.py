@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from atm.domain.board.acceptance import Ran
-from atm.domain.crew.refs import checkpoint_branch
-from atm.domain.errors import AtmError
-from atm.domain.sessions.policy import SessionPolicy
-from atm.domain.work_errors import GitTrouble
-from atm.ports.files.clock import Clock
-from atm.ports.sessions.checkpoints import CheckpointCommit
-from atm.ports.sessions.surroundings import FactSource, TreeStatus
-from atm.services.crew.crewroom import Crewroom
-from atm.services.sessions.sessionroom import SessionCaller, SessionRoom
-from atm.system.sessions.git_checkpoints import check_part
+from atm.board.rules.acceptance import Ran
+from atm.core.errors import AtmError
+from atm.core.work_errors import GitTrouble
+from atm.crew.rules.refs import checkpoint_branch
+from atm.crew.services.crewroom import Crewroom
+from atm.files.ports.clock import Clock
+from atm.sessions.adapters.git_checkpoints import check_part
+from atm.sessions.ports.checkpoints import CheckpointCommit
+from atm.sessions.ports.surroundings import FactSource, TreeStatus
+from atm.sessions.rules.policy import SessionPolicy
+from atm.sessions.services.sessionroom import SessionCaller, SessionRoom
 from atm.testing.agents import memory_crewroom
 from atm.testing.rooms import memory_boardroom
 from atm.testing.time_and_chance import FakeClock
@@ -34,7 +34,7 @@ class MemoryCheckpoint:
 
 class MemoryCheckpoints:
     """
-    Implements `ports.sessions.checkpoints.GitCheckpoints`.
+    Implements `sessions.ports.checkpoints.GitCheckpoints`.
 
     `add_repository` is the user; `remotes` is what a fetch or a push of theirs left; `trouble` is raised by whatever
     would write, as by a full disk or a branch that somebody has checked out.

@@ -1,11 +1,11 @@
-"""Twins of `ports.surfacing`, in memory."""
+"""Twins of `mail.ports.surfacing`, in memory."""
 
 from __future__ import annotations
 
 import copy
 
-from atm.domain.mail.surfacing import ShowingNote
-from atm.domain.team.endpoints import Endpoint
+from atm.mail.rules.surfacing import ShowingNote
+from atm.team.rules.endpoints import Endpoint
 
 
 class MemorySurfacings:

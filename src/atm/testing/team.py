@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.errors import NoSuchTeam, TeamNotOurs
-from atm.domain.names import find_name, is_claudes_team
-from atm.domain.team.agent_processes import ProcessOwner
-from atm.domain.team.liveness import Beat
-from atm.domain.team.team import Team
-from atm.formats.team.team_config import decode_team
+from atm.core.errors import NoSuchTeam, TeamNotOurs
+from atm.core.names import find_name, is_claudes_team
+from atm.team.formats.team_config import decode_team
+from atm.team.rules.agent_processes import ProcessOwner
+from atm.team.rules.liveness import Beat
+from atm.team.rules.team import Team
 
 
 class MemoryPresence:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.delivery.moments import CLAUDE, CODEX, MAIL, START
-from atm.domain.errors import AtmError
-from atm.domain.team.team import is_human
-from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
-from atm.formats.delivery.hook_call import parse_call
-from atm.formats.mail.inbox import EMPTY
+from atm.core.errors import AtmError
+from atm.mail.formats.inbox import EMPTY
+from atm.team.rules.team import is_human
+from atm.vendors.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
+from atm.vendors.hook_call import parse_call
+from atm.vendors.moments import CLAUDE, CODEX, MAIL, START
 from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.config import Settings
-    from atm.domain.delivery.moments import HookAnswer, HookCall
-    from atm.domain.team.endpoints import Endpoint
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
-    from atm.services.roster.teamroom import Teamroom
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.rules.endpoints import Endpoint
+    from atm.team.rules.team import Team
+    from atm.vendors.moments import HookAnswer, HookCall
 
 LONGEST_PAYLOAD = 4 << 20
 CLAUDES_TEAMS = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
 """Set where Claude Code may start teammates in panes: these have the environment of their lead."""
 
 NOBODY = "ATM_NOBODY"
-"""See `domain.team.shared_server`, which few hooks need."""
+"""See `team.rules.shared_server`, which few hooks need."""
 
 _said: list[str] = []
 """What this process has answered: one thing at most."""
@@ -106,8 +106,8 @@ def _leave_late(words: list[str]) -> None:
     if _inbox:
         call, size = _inbox[0]()
         if size > len(EMPTY) and can_carry(call) == "context" and not was_said:
-            from atm.domain.delivery.channels import late_in_words, too_large_in_words
-            from atm.domain.delivery.moments import HookAnswer
+            from atm.delivery.rules.channels import late_in_words, too_large_in_words
+            from atm.vendors.moments import HookAnswer
 
             why = too_large_in_words(size) if size >= WORTH_MENTIONING else late_in_words()
             _said.append(encode_answer(call, HookAnswer(context=why)))
@@ -130,8 +130,8 @@ def _attend(words: list[str]) -> None:
     if found is not None:
         _visit(layout, settings, room, call, environment, *found)
     elif NOBODY in environment and call.moment == START and can_carry(call) == "context":
-        from atm.domain.delivery.moments import HookAnswer
-        from atm.domain.team.shared_server import IN_WORDS
+        from atm.team.rules.shared_server import IN_WORDS
+        from atm.vendors.moments import HookAnswer
 
         _say(call, HookAnswer(context=IN_WORDS))
     silence = encode_silence(call)
@@ -160,7 +160,7 @@ def _visit(
     team: Team,
     me: str,
 ) -> None:
-    from atm.services.delivery.agent_hooks import HookVisit, attend
+    from atm.delivery.services.agent_hooks import HookVisit, attend
 
     _inbox.append(lambda: (call, room.inboxes.size(team.name, me)))
     attend(
@@ -208,7 +208,7 @@ def who_calls(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team,
     if call.member and call.team:
         return _member(room, call.team, call.member)
     if identity.origin != "default" and isinstance(identity.value, str):
-        from atm.services.team.choosing import only_team
+        from atm.team.services.choosing import only_team
 
         found = _member(room, team_name or only_team(room), identity.value)
         if found is None or not (identity.is_of_the_user and is_human(*found)):
@@ -242,8 +242,8 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
 
 
 def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
-    from atm.domain.delivery.briefing import in_words
-    from atm.services.delivery.briefing import brief
+    from atm.delivery.rules.briefing import in_words
+    from atm.delivery.services.briefing import brief
     from atm.wiring.board import build_boardroom
 
     is_large = room.inboxes.size(team, me) > MOST_COUNTED
@@ -260,7 +260,7 @@ def _locate(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> E
 
 def introduce(room: Teamroom, team: Team, me: str) -> int | None:
     """The vendor's program above this process is the member's from now on, as far as it was not known before."""
-    from atm.services.team.standing import record_agent
+    from atm.team.services.standing import record_agent
 
     return record_agent(room, team, me, os.getpid())
 

@@ -12,19 +12,19 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.approvals.policy import DENY
-from atm.domain.crew.marks import HOST_ASKS
-from atm.domain.delivery.moments import CLAUDE, CODEX, GEMINI, OPENCODE
-from atm.domain.errors import AtmError
-from atm.domain.team.agent_processes import owner_in
-from atm.domain.team.team import is_human
-from atm.formats.approvals.tool_calls import read_tool_call
-from atm.formats.delivery.hook_call import parse_call
-from atm.formats.delivery.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
-from atm.formats.files.json_record import NotJson, decode_with_repeats, to_text
-from atm.services.approvals.asking import denied_by, judged
-from atm.services.approvals.permitting import CallingMember, permit
+from atm.approvals.formats.tool_calls import read_tool_call
+from atm.approvals.rules.policy import DENY
+from atm.approvals.services.asking import denied_by, judged
+from atm.approvals.services.permitting import CallingMember, permit
+from atm.core.errors import AtmError
+from atm.crew.rules.marks import HOST_ASKS
+from atm.files.formats.json_record import NotJson, decode_with_repeats, to_text
+from atm.team.rules.agent_processes import owner_in
+from atm.team.rules.team import is_human
 from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, introduce, read_payload, who_calls
+from atm.vendors.hook_call import parse_call
+from atm.vendors.moments import CLAUDE, CODEX, GEMINI, OPENCODE
+from atm.vendors.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
 from atm.wiring.approvals import LONGEST_WAIT, build_approval_policy, build_approvalroom
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
@@ -33,16 +33,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from atm.approvals.rules.calls import AgentCall
+    from atm.approvals.services.approvalroom import Approvalroom
+    from atm.approvals.services.permitting import Permission
     from atm.config import Settings
-    from atm.domain.approvals.calls import AgentCall
-    from atm.domain.delivery.moments import HookCall
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
-    from atm.formats.files.settings_text import Value
-    from atm.services.approvals.approvalroom import Approvalroom
-    from atm.services.approvals.permitting import Permission
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
+    from atm.files.formats.layout import Layout
+    from atm.files.formats.settings_text import Value
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.rules.team import Team
+    from atm.vendors.moments import HookCall
 
 REFUSED = 2
 """The exit code with which every vendor's hook denies."""
@@ -205,7 +205,7 @@ def _for_person(approvals: Approvalroom, asked: AgentCall) -> tuple[str, str]:
 
 
 def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, team: Team, me: str) -> CallingMember:
-    from atm.formats.team.team_config import delegates, must_plan
+    from atm.team.formats.team_config import delegates, must_plan
 
     member = team.required(me)
     return CallingMember(
@@ -222,7 +222,7 @@ def _is_hosted(environment: Mapping[str, str]) -> bool:
     host = environment.get(HOST_ASKS, "")
     if not host.isdecimal():
         return False
-    from atm.domain.team.agent_processes import is_started_by
+    from atm.team.rules.agent_processes import is_started_by
     from atm.wiring.delivery import commands_above
 
     return is_started_by(int(host), commands_above(os.getpid()))

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import stat
 
-from atm.domain.approvals.policy import Policy, PolicyLayer
-from atm.formats.approvals.rules import read_layer
-from atm.system.machine import program_on_path
+from atm.approvals.formats.rules import read_layer
+from atm.approvals.rules.policy import Policy, PolicyLayer
+from atm.files.adapters.machine import program_on_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from atm.approvals.rules.policy_files import PolicyFileProblem, PolicyPath
+    from atm.approvals.services.approvalroom import Approvalroom
+    from atm.board.services.boardroom import Boardroom
     from atm.config import Policies, Settings
-    from atm.domain.approvals.policy_files import PolicyFileProblem, PolicyPath
-    from atm.formats.files.layout import Layout
-    from atm.formats.files.settings_text import Value
-    from atm.services.approvals.approvalroom import Approvalroom
-    from atm.services.board.boardroom import Boardroom
-    from atm.services.mail.mailroom import Mailroom
+    from atm.files.formats.layout import Layout
+    from atm.files.formats.settings_text import Value
+    from atm.mail.services.mailroom import Mailroom
 
 MADE_BY_SHELL = ("/dev/fd/", "/dev/stdin", "/proc/")
 """Where a shell puts what it hands over as a file (`<(…)`)."""
@@ -61,7 +61,7 @@ def _problem_of(path: str, *, is_own: bool = False) -> PolicyFileProblem | None:
     """`is_own`: the user's own file, whose folders count too: it gives what other files only narrow."""
     if _is_plainly_ours(path, is_own=is_own):
         return None
-    from atm.domain.approvals.policy_files import problem_of_file, problem_of_link, problem_of_parents
+    from atm.approvals.rules.policy_files import problem_of_file, problem_of_link, problem_of_parents
 
     folder = path.rpartition("/")[0]
     links = [] if path.startswith(MADE_BY_SHELL) else [path]
@@ -103,7 +103,7 @@ def _about(path: str, problem: PolicyFileProblem) -> PolicyFileProblem:
 
 def _as_it_is(path: str, *, follows: bool = False) -> PolicyPath:
     """`follows`: what a link leads to. A path that does not exist has no owner."""
-    from atm.domain.approvals.policy_files import PolicyPath
+    from atm.approvals.rules.policy_files import PolicyPath
 
     try:
         found = os.stat(path) if follows else os.lstat(path)
@@ -132,7 +132,7 @@ def _is_dangling(path: str) -> bool:
 
 def _problems_in_repository(settings: Settings) -> Iterator[PolicyFileProblem | None]:
     """Files that were not read, and so may have a policy: links to nothing, and files of other users."""
-    from atm.formats.files.layout import REPO_FILES
+    from atm.files.formats.layout import REPO_FILES
 
     folder, root = settings.folder.replace(os.sep, "/"), settings.root.rstrip("/")
     while folder and (folder == root or folder.startswith(f"{root}/")):
@@ -146,8 +146,8 @@ def _problems_in_repository(settings: Settings) -> Iterator[PolicyFileProblem | 
 
 def _foreign(path: str) -> PolicyFileProblem | None:
     """A repository's file that was not read, because it or its folder belongs to another user."""
-    from atm.domain.approvals.policy_files import foreign_file
-    from atm.system.trust import repo_owner
+    from atm.approvals.rules.policy_files import foreign_file
+    from atm.trust.adapters import repo_owner
 
     owner = repo_owner(path)
     return foreign_file(path, owner) if owner is not None else None
@@ -159,7 +159,7 @@ def _files_above(layout: Layout, settings: Settings) -> Iterator[tuple[str, dict
         return
     from atm import config
     from atm.config import known
-    from atm.formats.files.layout import REPO_FILES
+    from atm.files.formats.layout import REPO_FILES
 
     folder, root = settings.repo_file, settings.root.rstrip("/")
     while len(folder) > len(root):
@@ -184,9 +184,9 @@ def build_approvalroom(
     layout: Layout, settings: Settings, room: Mailroom, boardroom: Callable[[], Boardroom], anchor: str = ""
 ) -> Approvalroom:
     """`anchor`: the folder in which the agent was started, where its program says so."""
-    from atm.services.approvals.approvalroom import Approvalroom
-    from atm.system.approvals import ApprovalFiles
-    from atm.system.files.disk import RealDisk
+    from atm.approvals.adapters import ApprovalFiles
+    from atm.approvals.services.approvalroom import Approvalroom
+    from atm.files.adapters.disk import RealDisk
     from atm.wiring.files import build_locks
 
     disk = RealDisk(layout.private_roots)
@@ -209,12 +209,12 @@ def build_approvalroom(
 
 
 def _why_git_differs(folder: str, root: str, anchor: str, home: str) -> str:
-    from atm.system.git.own_repository import why_git_differs  # here: most calls are not about git
+    from atm.git.adapters.own_repository import why_git_differs  # here: most calls are not about git
 
     return why_git_differs(folder, root, anchor, home)
 
 
 def _has_repository_within(root: str) -> bool:
-    from atm.system.git.own_repository import has_repository_within  # here: rarely asked
+    from atm.git.adapters.own_repository import has_repository_within  # here: rarely asked
 
     return has_repository_within(root)

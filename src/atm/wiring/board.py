@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from atm.services.roster.teamroom import Teamroom
-from atm.system.files.archive import ArchiveFolder
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock
+from atm.files.adapters.archive import ArchiveFolder
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock
+from atm.roster.services.teamroom import Teamroom
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.board.ports.programs import Programs
+    from atm.board.ports.tasks import Tasks
+    from atm.board.ports.workplaces import AgentPlaces
     from atm.config import Settings
-    from atm.domain.plain import Plain
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.programs import Programs
-    from atm.ports.board.tasks import Tasks
-    from atm.ports.board.workplaces import AgentPlaces
-    from atm.ports.files.clock import Chance, Clock
-    from atm.ports.files.disk import Disk
-    from atm.ports.files.folder_news import FolderNews
-    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.core.plain import Plain
+    from atm.files.formats.layout import Layout
+    from atm.files.ports.clock import Chance, Clock
+    from atm.files.ports.disk import Disk
+    from atm.files.ports.folder_news import FolderNews
+    from atm.roster.services.full_boardroom import FullBoardroom
 
 
 def build_tasks(
@@ -33,15 +33,15 @@ def build_tasks(
     news: FolderNews | None = None,
 ) -> Tasks:
     """With `news`, for a server: what was read of a board is kept, for as long as nothing is heard of changes."""
-    from atm.system.board.task_store import TaskFiles
-    from atm.system.files.numbered_log import NumberedLog
+    from atm.board.adapters.task_store import TaskFiles
+    from atm.files.adapters.numbered_log import NumberedLog
 
     disk, clock = disk or RealDisk(layout.private_roots), clock or RealClock()
     locks = build_locks(layout, disk, clock, chance)
     archive = ArchiveFolder(disk, clock, layout)
     scanner = None
     if news is not None:
-        from atm.system.board.kept_boards import KeptBoards
+        from atm.board.adapters.kept_boards import KeptBoards
 
         scanner = KeptBoards(disk, clock, layout, news)
     return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout), scanner)
@@ -64,8 +64,8 @@ def build_boardroom(
     server that works for others runs no hooks of a repository that they name: an agent that may write there could have
     anything run outside its sandbox.
     """
-    from atm.services.board.boardroom import HOOK_EVENTS
-    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.board.services.boardroom import HOOK_EVENTS
+    from atm.roster.services.full_boardroom import FullBoardroom
 
     keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
     allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]
@@ -84,13 +84,13 @@ def build_boardroom(
 
 
 def _programs(layout: Layout, hears: Callable[[bytes], None] | None = None) -> Programs:
-    from atm.system.board.programs import RealPrograms
+    from atm.board.adapters.programs import RealPrograms
 
     return RealPrograms(layout, hears)
 
 
 def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
     """What happened to a hook, for people who look for it later."""
-    from atm.formats.files.times import to_iso
+    from atm.files.formats.times import to_iso
 
     _programs(layout).log({"at": to_iso(RealClock().now()), **record})

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock, host_name
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock, host_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.files.layout import Layout
-    from atm.ports.checkup import DaemonSeen, FilesAround
+    from atm.checkup.ports import DaemonSeen, FilesAround
+    from atm.files.formats.layout import Layout
 
 DAEMON_SECONDS = 2.0
 """Longer than commands wait that can do without: here it is the question."""
 
 
 def build_files_around(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
-    from atm.system.checkup.files_around import FilesOnDisk
+    from atm.checkup.adapters.files_around import FilesOnDisk
 
     return FilesOnDisk(RealDisk(layout.private_roots), RealClock(), layout, environment, host=host_name())
 
 
 def look_at_daemon(layout: Layout) -> DaemonSeen:
     """Whether one runs for this home, and what it says of itself."""
-    from atm.domain.work_errors import DaemonTrouble
-    from atm.ports.checkup import DaemonSeen
-    from atm.system.daemon.client import ask
-    from atm.system.daemon.seat import find_running
+    from atm.checkup.ports import DaemonSeen
+    from atm.core.work_errors import DaemonTrouble
+    from atm.daemon.adapters.client import ask
+    from atm.daemon.adapters.seat import find_running
 
     running = find_running(layout)
     if running is None:
@@ -52,7 +52,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 def find_extras() -> dict[str, bool]:
     """Every part that atm can be installed with, and whether it is."""
-    from atm.domain.setup.installation import EXTRAS
-    from atm.system.setup.installation import has_extra
+    from atm.setup.adapters.installation import has_extra
+    from atm.setup.rules.installation import EXTRAS
 
     return {extra: has_extra(extra) for extra in EXTRAS}

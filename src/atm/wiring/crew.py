@@ -6,31 +6,31 @@ import os
 import shutil
 import sys
 
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from atm.board.ports.workplaces import AgentPlaces
     from atm.config import Settings
-    from atm.domain.crew.agents import AgentRecord
-    from atm.domain.crew.runtimes import Runtime
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.workplaces import AgentPlaces
-    from atm.ports.crew.worktrees import Worktrees
-    from atm.services.crew.crewroom import CrewPolicy, Crewroom
-    from atm.services.crew.hosting import Host
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
-    from atm.system.crew.agent_files import AgentFiles
+    from atm.crew.adapters.agent_files import AgentFiles
+    from atm.crew.ports.worktrees import Worktrees
+    from atm.crew.rules.agents import AgentRecord
+    from atm.crew.services.crewroom import CrewPolicy, Crewroom
+    from atm.crew.services.hosting import Host
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.vendors.runtimes import Runtime
 
 VERSION_SECONDS = 15.0
 
 
 def build_worktrees(layout: Layout) -> Worktrees:
-    from atm.system.crew.worktrees import GitWorktrees
+    from atm.crew.adapters.worktrees import GitWorktrees
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     return GitWorktrees(disk, clock, build_locks(layout, disk, clock), layout)
@@ -38,14 +38,14 @@ def build_worktrees(layout: Layout) -> Worktrees:
 
 def git_in(folder: str, words: Sequence[str], facts: Mapping[str, str]) -> str | None:
     """What git says in a folder of ours; None if it does not do it."""
-    from atm.system.git.asking import start_git
+    from atm.git.adapters.asking import start_git
 
     done = start_git(folder, *words, seconds=VERSION_SECONDS, facts=facts)
     return done.out.decode("utf-8", "replace") if done.code == 0 else None
 
 
 def build_agent_records(layout: Layout) -> AgentFiles:
-    from atm.system.crew.agent_files import AgentFiles
+    from atm.crew.adapters.agent_files import AgentFiles
 
     disk = RealDisk(layout.private_roots)
     return AgentFiles(disk, build_locks(layout, disk, RealClock()), layout)
@@ -55,22 +55,22 @@ def question_of(record: AgentRecord | None) -> str:
     """What the program of an agent asks a person now; empty if it asks nothing, or its host does not live."""
     if record is None or not record.asks or record.is_over or not record.pid:
         return ""
-    from atm.system.files.processes import began
+    from atm.files.adapters.processes import began
 
     return record.asks if began(record.pid) == record.began else ""
 
 
 def suspended_in(records: Sequence[AgentRecord]) -> dict[str, str]:
     """Agents whose processes a signal has stopped, each with the command that continues it."""
-    from atm.services.snapshot.members import suspended_agents
-    from atm.system.crew.process_table import RealProcessTable
+    from atm.crew.adapters.process_table import RealProcessTable
+    from atm.snapshot.services.members import suspended_agents
 
     return suspended_agents(RealProcessTable(), records)
 
 
 def build_workplaces(layout: Layout) -> AgentPlaces:
     """Where agents work, for whoever completes their tasks."""
-    from atm.system.crew.workplaces import AgentWorkplaces
+    from atm.crew.adapters.workplaces import AgentWorkplaces
 
     return AgentWorkplaces(build_agent_records(layout), lambda: build_worktrees(layout))
 
@@ -83,12 +83,12 @@ def build_crewroom(
     policy: CrewPolicy | None = None,
 ) -> Crewroom:
     """Everything that starts, sees and ends agents, over this machine."""
-    from atm.services.crew.crewroom import Crewroom
-    from atm.system.crew.agent_files import AgentFiles, SlotFiles
-    from atm.system.crew.free_ports import is_free
-    from atm.system.crew.headless import HeadlessBackend
-    from atm.system.crew.process_table import RealProcessTable
-    from atm.system.crew.tmux_backend import TmuxBackend
+    from atm.crew.adapters.agent_files import AgentFiles, SlotFiles
+    from atm.crew.adapters.free_ports import is_free
+    from atm.crew.adapters.headless import HeadlessBackend
+    from atm.crew.adapters.process_table import RealProcessTable
+    from atm.crew.adapters.tmux_backend import TmuxBackend
+    from atm.crew.services.crewroom import Crewroom
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     locks = build_locks(layout, disk, clock)
@@ -117,7 +117,7 @@ def build_crewroom(
 def _withdraw_requests(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, record: AgentRecord, why: str
 ) -> None:
-    from atm.services.approvals.withdrawing import withdraw_all_of
+    from atm.approvals.services.withdrawing import withdraw_all_of
     from atm.wiring.approvals import build_approvalroom
 
     room = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
@@ -132,8 +132,8 @@ def _host_command(record: AgentRecord) -> list[str]:
 
 def build_host(layout: Layout, settings: Settings, room: Teamroom, record: AgentRecord) -> Host:
     """What commands say that it runs goes to its log while they run."""
-    from atm.services.crew.hosting import Host
-    from atm.system.crew.host_machine import RealHostMachine
+    from atm.crew.adapters.host_machine import RealHostMachine
+    from atm.crew.services.hosting import Host
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.board import build_boardroom
 
@@ -150,8 +150,8 @@ OF_THE_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PAN
 
 def environment_left_for(layout: Layout, team: str, member: str, own: Mapping[str, str]) -> dict[str, str] | None:
     """What a host in a pane shall live with, once; None if nothing was left for it. `own` is what the pane gave it."""
-    from atm.formats.files.json_record import NotJson, decode_object, to_text
-    from atm.system.crew.tmux_backend import environment_file
+    from atm.crew.adapters.tmux_backend import environment_file
+    from atm.files.formats.json_record import NotJson, decode_object, to_text
 
     path = environment_file(layout, team, member)
     try:
@@ -165,7 +165,7 @@ def environment_left_for(layout: Layout, team: str, member: str, own: Mapping[st
 
 
 def build_crew_policy(settings: Settings) -> CrewPolicy:
-    from atm.services.crew.crewroom import CrewPolicy
+    from atm.crew.services.crewroom import CrewPolicy
     from atm.wiring.approvals import has_own_policy
 
     return CrewPolicy(
@@ -187,7 +187,7 @@ def build_crew_policy(settings: Settings) -> CrewPolicy:
 
 def build_runtimes(settings: Settings) -> dict[str, Runtime]:
     """Those that come with atm, and the user's own: `[runtimes.NAME]` with `command`, and what else there is to say."""
-    from atm.domain.crew.runtimes import KNOWN, read_runtime
+    from atm.vendors.runtimes import KNOWN, read_runtime
 
     own: dict[str, dict[str, object]] = {}
     origins: dict[str, str] = {}
@@ -216,8 +216,8 @@ def ask_version(words: Sequence[str]) -> str:
 
 def set_up_for(layout: Layout, environment: Mapping[str, str], settings: Settings, vendor: str) -> dict[str, bool]:
     """Which tools of ours are in this vendor's settings."""
-    from atm.domain.setup.hooks import PROJECT, SERVER, USER, WITHOUT_SERVER
-    from atm.services.setup.planning import SetupOrder, check
+    from atm.setup.services.planning import SetupOrder, check
+    from atm.vendors.hooks import PROJECT, SERVER, USER, WITHOUT_SERVER
     from atm.wiring.setup import build_vendor_files
 
     files = build_vendor_files(layout, environment, settings)

@@ -6,63 +6,63 @@ from __future__ import annotations
 
 import os
 
-from atm.system.machine import RealClock, host_name
+from atm.files.adapters.machine import RealClock, host_name
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from atm.domain.plain import Plain
-    from atm.domain.worksync.identity import Trusted
-    from atm.formats.files.layout import Layout
-    from atm.ports.access import AccessTokens
-    from atm.ports.daemon import ServiceUnits
-    from atm.system.daemon.log import JsonLog
-    from atm.system.daemon.otlp import Otlp
-    from atm.system.daemon.seat import RunningDaemon
+    from atm.access.ports import AccessTokens
+    from atm.core.plain import Plain
+    from atm.daemon.adapters.log import JsonLog
+    from atm.daemon.adapters.otlp import Otlp
+    from atm.daemon.adapters.seat import RunningDaemon
+    from atm.daemon.ports import ServiceUnits
+    from atm.files.formats.layout import Layout
+    from atm.worksync.rules.identity import Trusted
 
 
 def start_daemon(
     layout: Layout, environment: Mapping[str, str], *, wait: bool = False, seconds: float | None = None
 ) -> str:
     """Start the daemon unless it runs; what went wrong, or nothing. `seconds` to wait for it, if not the usual ones."""
-    from atm.system.daemon.client import READY_SECONDS, start
+    from atm.daemon.adapters.client import READY_SECONDS, start
 
     return start(layout, environment, wait=wait, seconds=READY_SECONDS if seconds is None else seconds)
 
 
 def find_daemon(layout: Layout) -> RunningDaemon | None:
     """The daemon that serves this home, if one does."""
-    from atm.system.daemon.seat import find_running
+    from atm.daemon.adapters.seat import find_running
 
     return find_running(layout)
 
 
 def find_mcp_socket(layout: Layout) -> str:
     """Where the daemon's MCP server listens, if it does."""
-    from atm.system.daemon import mcp_socket
+    from atm.daemon.adapters import mcp_socket
 
     return mcp_socket.find_mcp_socket(layout)
 
 
 def stop_daemon(layout: Layout, seconds: float) -> str:
     """`stopped`, `killed` or `not running`."""
-    from atm.system.daemon.client import stop
+    from atm.daemon.adapters.client import stop
 
     return stop(layout, seconds)
 
 
 def left_by_daemon(layout: Layout) -> list[str]:
     """What the daemon that ended last could not finish."""
-    from atm.system.daemon.client import what_was_left
+    from atm.daemon.adapters.client import what_was_left
 
     return what_was_left(layout)
 
 
 def listen_to_daemon(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain]]:
     """Events as they happen; none if no daemon runs."""
-    from atm.system.daemon.client import listen
+    from atm.daemon.adapters.client import listen
 
     return listen(layout, fields)
 
@@ -71,7 +71,7 @@ def ask_daemon(
     layout: Layout, do: str, fields: dict[str, Plain] | None = None, seconds: float | None = None
 ) -> Plain | None:
     """What the daemon answers; None if none runs, or it is too slow. Who can do nothing without it waits for longer."""
-    from atm.system.daemon.client import QUERY_SECONDS, ask
+    from atm.daemon.adapters.client import QUERY_SECONDS, ask
 
     return ask(layout, do, fields, QUERY_SECONDS if seconds is None else seconds)
 
@@ -80,7 +80,7 @@ def judge_report(
     layout: Layout, team: str, arguments: Mapping[str, Plain], trusted: Trusted
 ) -> dict[str, Plain] | None:
     """The daemon's verdict on a member's report; None if it cannot be had, and the report must be noted instead."""
-    from atm.domain.work_errors import DaemonTrouble
+    from atm.core.work_errors import DaemonTrouble
 
     knows: dict[str, Plain] = {"source": trusted.source, "team": trusted.team, "member": trusted.member}
     try:
@@ -94,20 +94,20 @@ def build_log(
     layout: Layout, *, least: str = "debug", also: Callable[[dict[str, Plain]], None] | None = None
 ) -> JsonLog:
     """The daemon's log. `also` hears every line as well: an exporter, or whoever counts errors."""
-    from atm.system.daemon.log import JsonLog
+    from atm.daemon.adapters.log import JsonLog
 
     return JsonLog(layout.daemon_log, RealClock(), host=host_name(), pid=os.getpid(), least=least, also=also)
 
 
 def build_exporter(endpoint: str) -> Otlp:
     """To an OpenTelemetry collector. Raises ImportError without the extra `otel`."""
-    from atm.system.daemon.otlp import Otlp
+    from atm.daemon.adapters.otlp import Otlp
 
     return Otlp(endpoint, host_name())
 
 
 def has_daemon_log(layout: Layout) -> bool:
-    from atm.system.daemon.log_reading import has_log
+    from atm.daemon.adapters.log_reading import has_log
 
     return has_log(layout.daemon_log)
 
@@ -121,7 +121,7 @@ def read_daemon_log(
     since: float | None = None,
 ) -> list[dict[str, Plain]]:
     """The newest lines of the daemon's log, oldest first."""
-    from atm.system.daemon.log_reading import read_log
+    from atm.daemon.adapters.log_reading import read_log
 
     return read_log(layout.daemon_log, last=last, level=level, source=source, since=since)
 
@@ -136,14 +136,14 @@ def follow_daemon_log(
     ended: Callable[[], bool] | None = None,
 ) -> Iterator[dict[str, Plain]]:
     """The same, then every new line, until `ended` says so; it is asked at least once a second."""
-    from atm.system.daemon.log_reading import follow
+    from atm.daemon.adapters.log_reading import follow
 
     return follow(layout.daemon_log, last=last, level=level, source=source, since=since, ended=ended)
 
 
 def build_units(environment: Mapping[str, str]) -> ServiceUnits:
     """What starts the daemon at log-in: systemd or launchd, whichever this machine has."""
-    from atm.system.daemon.service_units import find_units
+    from atm.daemon.adapters.service_units import find_units
 
     return find_units(environment)
 
@@ -152,7 +152,7 @@ def build_units(environment: Mapping[str, str]) -> ServiceUnits:
 
 
 def build_access_tokens(layout: Layout) -> AccessTokens:
-    from atm.system.access import AccessTokenFile
+    from atm.access.adapters import AccessTokenFile
 
     locks = build_locks(layout)
     return AccessTokenFile(locks, layout)
@@ -160,8 +160,8 @@ def build_access_tokens(layout: Layout) -> AccessTokens:
 
 def end_access(layout: Layout, team: str, member: str | None = None) -> list[str]:
     """The tokens of a life that is over open nothing any more; what kept us from taking them off the list."""
-    from atm.domain.errors import AtmError
-    from atm.services.access import revoke_all
+    from atm.access.services import revoke_all
+    from atm.core.errors import AtmError
 
     try:
         revoke_all(build_access_tokens(layout), team, member)
@@ -172,13 +172,13 @@ def end_access(layout: Layout, team: str, member: str | None = None) -> list[str
 
 def can_tell_users() -> bool:
     """Does the system say which user a connection of this machine belongs to?"""
-    from atm.system.daemon.loopback_peers import has_table
+    from atm.daemon.adapters.loopback_peers import has_table
 
     return has_table()
 
 
 def user_at(peer: tuple[str, int], here: tuple[str, int]) -> int | None:
     """The user at the other end of a connection of this machine, as far as the system tells."""
-    from atm.system.daemon import loopback_peers
+    from atm.daemon.adapters import loopback_peers
 
     return loopback_peers.user_at(peer, here)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from atm.services.roster.teamroom import Teamroom
+from atm.roster.services.teamroom import Teamroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.config import Settings
-    from atm.domain.delivery.moments import HookCall
-    from atm.domain.team.endpoints import Endpoint
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
-    from atm.ports.delivery.agent_sessions import AgentSessions
-    from atm.ports.delivery.popups import Popups
-    from atm.services.delivery.pushing import Channels
+    from atm.delivery.ports.agent_sessions import AgentSessions
+    from atm.delivery.ports.popups import Popups
+    from atm.delivery.services.pushing import Channels
+    from atm.files.formats.layout import Layout
+    from atm.team.rules.endpoints import Endpoint
+    from atm.team.rules.team import Team
+    from atm.vendors.moments import HookCall
 
 
 def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
     """Where the session that calls runs: its pane, if it has one, and what is in front there."""
-    from atm.domain.team.endpoints import Endpoint
-    from atm.system.delivery.tmux import TmuxTerminals, pane_of
+    from atm.delivery.adapters.tmux import TmuxTerminals, pane_of
+    from atm.team.rules.endpoints import Endpoint
 
     url_pid = _listener(call.url) if call.url else None
     found = Endpoint(
@@ -46,11 +46,11 @@ def meet_terminal(room: Teamroom, team: Team, member: str, pid: int) -> None:
     An agent's process has started its MCP server. Codex in a terminal calls its first hook with the first prompt only:
     until then this is all that tells of it, and where it sits is in its own environment.
     """
-    from atm.domain.delivery.moments import CODEX, START, HookCall
-    from atm.domain.team.shared_server import is_terminal
-    from atm.services.team.endpoints import sit_down
-    from atm.system.files.processes import command_of
-    from atm.system.team.speaker import environment_of
+    from atm.files.adapters.processes import command_of
+    from atm.team.adapters.speaker import environment_of
+    from atm.team.rules.shared_server import is_terminal
+    from atm.team.services.endpoints import sit_down
+    from atm.vendors.moments import CODEX, START, HookCall
 
     def locate() -> Endpoint | None:
         call = HookCall(vendor=CODEX, event="", moment=START)
@@ -65,8 +65,8 @@ def _listener(url: str) -> int | None:
     """Which of the processes that this hook runs under has its server there. OpenCode names a port that is no one's."""
     import os
 
-    from atm.system.delivery.listeners import listener_among
-    from atm.system.files.processes import ancestors_of
+    from atm.files.adapters.listeners import listener_among
+    from atm.files.adapters.processes import ancestors_of
 
     return listener_among(ancestors_of(os.getpid())[1:], url)
 
@@ -75,37 +75,37 @@ def environment_of_speaker(environment: Mapping[str, str]) -> Mapping[str, str]:
     """The environment of this process, with the names of whoever really speaks in it."""
     import os
 
-    from atm.system.team import speaker
+    from atm.team.adapters import speaker
 
     return speaker.environment_of_speaker(environment, os.getpid())
 
 
 def commands_above(pid: int) -> list[tuple[int, str]]:
     """The processes that this one runs under, nearest first, and their command lines."""
-    from atm.system.files.processes import ancestors_of, command_of
+    from atm.files.adapters.processes import ancestors_of, command_of
 
     return [(above, command_of(above)) for above in ancestors_of(pid)[1:]]
 
 
 def build_channels(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
-    from atm.services.delivery.pushing import Channels
-    from atm.system.delivery.opencode import OpenCodeServers
-    from atm.system.delivery.tmux import TmuxTerminals
+    from atm.delivery.adapters.tmux import TmuxTerminals
+    from atm.delivery.services.pushing import Channels
+    from atm.vendors.opencode_wake import OpenCodeServers
 
     return Channels(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
 
 
 def build_popups(environment: Mapping[str, str]) -> Popups:
     """Windows before whoever sits at a terminal of this machine."""
-    from atm.system.delivery.popups import TmuxPopups
+    from atm.delivery.adapters.popups import TmuxPopups
 
     return TmuxPopups(environment)
 
 
 def build_sessions(layout: Layout) -> AgentSessions:
     """What agents on this machine note about their sessions."""
-    from atm.system.delivery.claude_sessions import ClaudeSessions
-    from atm.system.files.disk import RealDisk
+    from atm.delivery.adapters.claude_sessions import ClaudeSessions
+    from atm.files.adapters.disk import RealDisk
 
     return ClaudeSessions(RealDisk(layout.private_roots), layout.claude_sessions)

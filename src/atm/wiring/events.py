@@ -4,18 +4,18 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.system.events.folder_news import InotifyNews
-    from atm.system.events.watching import Watch
+    from atm.events.adapters.folder_news import InotifyNews
+    from atm.events.adapters.watching import Watch
 
 
 def build_watch(paths: list[str]) -> Watch:
-    from atm.system.events.watching import watch
+    from atm.events.adapters.watching import watch
 
     return watch(paths)
 
 
 def build_news() -> InotifyNews:
     """What changed in folders since one last looked."""
-    from atm.system.events.folder_news import InotifyNews
+    from atm.events.adapters.folder_news import InotifyNews
 
     return InotifyNews()

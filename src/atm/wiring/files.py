@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.system.files.disk import RealDisk
-from atm.system.files.locking import Locks
-from atm.system.machine import RealChance, RealClock, find_layout, host_name, interruptions
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import RealChance, RealClock, find_layout, host_name, interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.files.layout import Layout
-    from atm.ports.files.clock import Chance, Clock
-    from atm.ports.files.disk import Disk
-    from atm.ports.team.repositories import Repositories
-    from atm.system.files.turns import Turns
+    from atm.files.adapters.turns import Turns
+    from atm.files.formats.layout import Layout
+    from atm.files.ports.clock import Chance, Clock
+    from atm.files.ports.disk import Disk
+    from atm.team.ports.repositories import Repositories
 
 __all__ = ["build_locks", "change_settings", "find_layout", "interruptions"]
 
@@ -38,18 +38,18 @@ def _turns(disk: Disk) -> Turns | None:
     """
     if "threading" not in sys.modules or type(disk) is not RealDisk:
         return None
-    from atm.system.files.turns import OF_THIS_PROCESS
+    from atm.files.adapters.turns import OF_THIS_PROCESS
 
     return OF_THIS_PROCESS
 
 
 def build_repositories() -> Repositories:
-    from atm.system.team.repositories import RepositoriesOnDisk
+    from atm.team.adapters.repositories import RepositoriesOnDisk
 
     return RepositoriesOnDisk()
 
 
 def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
-    from atm.system.files import whole_files
+    from atm.files.adapters import whole_files
 
     whole_files.change_settings(build_locks(layout), path, change, private=layout.is_private(path))

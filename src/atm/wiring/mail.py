@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.mail.lifetimes import MOST_TRIES, RetentionPolicy
-from atm.domain.mail.quotas import Quota
-from atm.services.mail.mailroom import Troubles
-from atm.services.roster.teamroom import Teamroom
-from atm.system.files.disk import RealDisk
-from atm.system.files.locking import Locks
-from atm.system.machine import RealChance, RealClock
-from atm.system.mail.inbox_store import InboxStore
-from atm.system.team.team_store import TeamStore
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.locking import Locks
+from atm.files.adapters.machine import RealChance, RealClock
+from atm.mail.adapters.inbox_store import InboxStore
+from atm.mail.rules.lifetimes import MOST_TRIES, RetentionPolicy
+from atm.mail.rules.quotas import Quota
+from atm.mail.services.mailroom import Troubles
+from atm.roster.services.teamroom import Teamroom
+from atm.team.adapters.team_store import TeamStore
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from atm.config import Settings
-    from atm.formats.files.layout import Layout
-    from atm.ports.files.clock import Chance, Clock
-    from atm.ports.files.disk import Disk
-    from atm.ports.files.records import TeamSecrets
-    from atm.ports.mail.stores import Ledger, Spool, UpkeepMarks
-    from atm.ports.mail.surfacing import Surfacings
-    from atm.ports.mail.surroundings import Drift
-    from atm.ports.roster.backups import Backups
-    from atm.ports.roster.team_files import TeamFiles
-    from atm.ports.team.endpoints import Endpoints
-    from atm.ports.team.presence import Presence
-    from atm.ports.team.processes import AgentProcesses
-    from atm.ports.team.states import States
-    from atm.services.mail.file_references import References
-    from atm.system.files.archive import ArchiveFolder
+    from atm.files.adapters.archive import ArchiveFolder
+    from atm.files.formats.layout import Layout
+    from atm.files.ports.clock import Chance, Clock
+    from atm.files.ports.disk import Disk
+    from atm.files.ports.records import TeamSecrets
+    from atm.mail.ports.stores import Ledger, Spool, UpkeepMarks
+    from atm.mail.ports.surfacing import Surfacings
+    from atm.mail.ports.surroundings import Drift
+    from atm.mail.services.file_references import References
+    from atm.roster.ports.backups import Backups
+    from atm.roster.ports.team_files import TeamFiles
+    from atm.team.ports.endpoints import Endpoints
+    from atm.team.ports.presence import Presence
+    from atm.team.ports.processes import AgentProcesses
+    from atm.team.ports.states import States
 
     Made = TypeVar("Made")
 
@@ -88,13 +88,13 @@ class _LazyStores:
 
     @property
     def ledger(self) -> Ledger:
-        from atm.system.mail.ledger import LedgerFile
+        from atm.mail.adapters.ledger import LedgerFile
 
         return self._once("ledger", lambda: LedgerFile(self._disk, self._locks, self._layout))
 
     @property
     def spool(self) -> Spool:
-        from atm.system.mail.spool import SpoolFolder
+        from atm.mail.adapters.spool import SpoolFolder
 
         return self._once(
             "spool", lambda: SpoolFolder(self._disk, self._clock, self._locks, self._layout, self._troubles.note)
@@ -102,25 +102,25 @@ class _LazyStores:
 
     @property
     def archive(self) -> ArchiveFolder:
-        from atm.system.files.archive import ArchiveFolder
+        from atm.files.adapters.archive import ArchiveFolder
 
         return self._once("archive", lambda: ArchiveFolder(self._disk, self._clock, self._layout))
 
     @property
     def marks(self) -> UpkeepMarks:
-        from atm.system.mail.upkeep_marks import UpkeepMarkFiles
+        from atm.mail.adapters.upkeep_marks import UpkeepMarkFiles
 
         return self._once("marks", lambda: UpkeepMarkFiles(self._disk, self._layout))
 
     @property
     def drift(self) -> Drift:
-        from atm.system.mail.drift_log import DriftLog
+        from atm.mail.adapters.drift_log import DriftLog
 
         return self._once("drift", lambda: DriftLog(self._disk, self._clock, self._layout))
 
     @property
     def presence(self) -> Presence:
-        from atm.system.team.heartbeats import HeartbeatFiles
+        from atm.team.adapters.heartbeats import HeartbeatFiles
 
         return self._once(
             "presence",
@@ -129,31 +129,31 @@ class _LazyStores:
 
     @property
     def processes(self) -> AgentProcesses:
-        from atm.system.team.agent_processes import ProcessFiles
+        from atm.team.adapters.agent_processes import ProcessFiles
 
         return self._once("processes", lambda: ProcessFiles(self._disk, self._layout))
 
     @property
     def states(self) -> States:
-        from atm.system.team.state_store import StateFiles
+        from atm.team.adapters.state_store import StateFiles
 
         return self._once("states", lambda: StateFiles(self._disk, self._locks, self._layout))
 
     @property
     def files(self) -> TeamFiles:
-        from atm.system.roster.team_files import TeamFolders
+        from atm.roster.adapters.team_files import TeamFolders
 
         return self._once("files", lambda: TeamFolders(self._disk, self._locks, self._layout))
 
     @property
     def backups(self) -> Backups:
-        from atm.system.roster.backup_store import BackupFolders
+        from atm.roster.adapters.backup_store import BackupFolders
 
         return self._once("backups", lambda: BackupFolders(self._disk, self._clock, self._locks, self._layout))
 
     @property
     def surfacings(self) -> Surfacings:
-        from atm.system.mail.surfacing_notes import SurfacingNotes
+        from atm.mail.adapters.surfacing_notes import SurfacingNotes
 
         return self._once(
             "surfacings", lambda: SurfacingNotes(self._disk, self._locks, self._layout, self._troubles.note)
@@ -161,13 +161,13 @@ class _LazyStores:
 
     @property
     def secrets(self) -> TeamSecrets:
-        from atm.system.team.team_secrets import SecretFiles
+        from atm.team.adapters.team_secrets import SecretFiles
 
         return self._once("secrets", lambda: SecretFiles(self._disk, self._locks, self._layout, os.urandom))
 
     @property
     def endpoints(self) -> Endpoints:
-        from atm.system.team.endpoints import EndpointFiles
+        from atm.team.adapters.endpoints import EndpointFiles
 
         return self._once("endpoints", lambda: EndpointFiles(self._disk, self._layout))
 
@@ -186,8 +186,8 @@ def build_quota(settings: Settings) -> Quota:
 
 
 def build_references(layout: Layout, settings: Settings, environment: Mapping[str, str]) -> References:
-    from atm.services.mail.file_references import References
-    from atm.system.mail.shared_files import SettingsAndFiles
+    from atm.mail.adapters.shared_files import SettingsAndFiles
+    from atm.mail.services.file_references import References
 
     share = os.path.expanduser(settings.text("messaging.share_dir"))
     return References(SettingsAndFiles(layout, environment, share=share), settings.root)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import os
 
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atm.board.rules.dependencies import Board
     from atm.config import Settings
-    from atm.domain.board.dependencies import Board
-    from atm.domain.runs.limits import Limits
-    from atm.domain.runs.orders import RunOrder, RunRules
-    from atm.formats.files.layout import Layout
-    from atm.ports.merges import Merges
-    from atm.ports.runs import LoopProcess, Runs
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.merges.mergeroom import Mergeroom
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.runs.runroom import Runroom
+    from atm.crew.services.crewroom import Crewroom
+    from atm.files.formats.layout import Layout
+    from atm.merges.ports import Merges
+    from atm.merges.services.mergeroom import Mergeroom
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.runs.ports import LoopProcess, Runs
+    from atm.runs.rules.limits import Limits
+    from atm.runs.rules.orders import RunOrder, RunRules
+    from atm.runs.services.runroom import Runroom
 
 
 def build_runs(layout: Layout) -> Runs:
-    from atm.system.runs import RunFiles
+    from atm.runs.adapters import RunFiles
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     return RunFiles(disk, build_locks(layout, disk, clock), layout)
@@ -35,8 +35,8 @@ def build_runs(layout: Layout) -> Runs:
 def build_runroom(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> Runroom:
-    from atm.services.runs.runroom import Runroom
-    from atm.system.merges.worker import MergeProcess
+    from atm.merges.adapters.worker import MergeProcess
+    from atm.runs.services.runroom import Runroom
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
 
@@ -48,13 +48,13 @@ def build_runroom(
 
 def start_loop(layout: Layout, environment: Mapping[str, str], order: RunOrder) -> LoopProcess:
     """Resume a run in a process of its own, which prints into the run's folder."""
-    from atm.system.runs import DetachedLoop
+    from atm.runs.adapters import DetachedLoop
 
     return DetachedLoop(environment, order, f"{layout.run(order.team, order.run)}/loop.log")
 
 
 def build_merges(layout: Layout) -> Merges:
-    from atm.system.merges.queue_files import MergeFiles
+    from atm.merges.adapters.queue_files import MergeFiles
 
     disk = RealDisk(layout.private_roots)
     return MergeFiles(disk, build_locks(layout, disk, RealClock()), layout)
@@ -64,7 +64,7 @@ def board_with_merges(layout: Layout, board: Board, team: str) -> Board:
     """The board with the merge queue of its team. A queue that cannot be read counts as missing."""
     if not os.path.exists(layout.merges(team)):
         return board
-    from atm.domain.errors import AtmError
+    from atm.core.errors import AtmError
 
     try:
         return board.with_merges(build_merges(layout).read(team))
@@ -81,8 +81,8 @@ def build_mergeroom(
 
 
 def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
-    from atm.services.merges.mergeroom import MergePolicy, Mergeroom
-    from atm.system.merges.git_merging import GitMerging
+    from atm.merges.adapters.git_merging import GitMerging
+    from atm.merges.services.mergeroom import MergePolicy, Mergeroom
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     locks = build_locks(layout, disk, clock)
@@ -100,7 +100,7 @@ def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
 
 
 def build_rules(settings: Settings) -> RunRules:
-    from atm.domain.runs.orders import RunRules
+    from atm.runs.rules.orders import RunRules
 
     return RunRules(
         stuck_factor=settings.number("runs.stuck_factor"),
@@ -116,7 +116,7 @@ def build_rules(settings: Settings) -> RunRules:
 
 def build_limits(settings: Settings, scope: str) -> Limits:
     """`scope`: max, agent or task."""
-    from atm.domain.runs.limits import Limits
+    from atm.runs.rules.limits import Limits
 
     return Limits(
         minutes=settings.number(f"runs.{scope}_minutes"),

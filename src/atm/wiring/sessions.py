@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.board.tasks import LONGEST_TIMEOUT
-from atm.domain.errors import AtmError, BadSetting
-from atm.system.files.disk import RealDisk
-from atm.system.files.processes import began, boot_id
-from atm.system.machine import RealClock, host_name
+from atm.board.rules.tasks import LONGEST_TIMEOUT
+from atm.core.errors import AtmError, BadSetting
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock, host_name
+from atm.files.adapters.processes import began, boot_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.config import Settings
-    from atm.domain.sessions.policy import SessionPolicy
-    from atm.domain.team.lead_session import LeadSession
-    from atm.formats.files.layout import Layout
-    from atm.ports.sessions.surroundings import FactSource
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.sessions.sessionroom import SessionCaller, SessionRoom
+    from atm.crew.services.crewroom import Crewroom
+    from atm.files.formats.layout import Layout
+    from atm.sessions.ports.surroundings import FactSource
+    from atm.sessions.rules.policy import SessionPolicy
+    from atm.sessions.services.sessionroom import SessionCaller, SessionRoom
+    from atm.team.rules.lead_session import LeadSession
 
 
 def build_sessionroom(
@@ -33,13 +33,13 @@ def build_sessionroom(
     is_server: bool = False,
 ) -> SessionRoom:
     """A server that works for others runs no command that a repository names as a fact."""
-    from atm.services.sessions.sessionroom import SessionRoom
-    from atm.system.board.programs import RealPrograms
-    from atm.system.sessions.fact_sums import FactSums
-    from atm.system.sessions.git_checkpoints import CheckpointBranches
-    from atm.system.sessions.member_files import CheckpointFiles
-    from atm.system.sessions.transcripts import TranscriptFiles
-    from atm.system.sessions.working_tree import LeadsTree
+    from atm.board.adapters.programs import RealPrograms
+    from atm.sessions.adapters.fact_sums import FactSums
+    from atm.sessions.adapters.git_checkpoints import CheckpointBranches
+    from atm.sessions.adapters.member_files import CheckpointFiles
+    from atm.sessions.adapters.working_tree import LeadsTree
+    from atm.sessions.services.sessionroom import SessionRoom
+    from atm.vendors.transcripts import TranscriptFiles
 
     programs = RealPrograms(layout)
     return SessionRoom(
@@ -56,7 +56,7 @@ def build_sessionroom(
 
 
 def build_session_policy(settings: Settings) -> SessionPolicy:
-    from atm.domain.sessions.policy import SessionPolicy
+    from atm.sessions.rules.policy import SessionPolicy
 
     return SessionPolicy(
         lead_away=settings.number("sessions.lead_away_minutes") * 60,
@@ -77,7 +77,7 @@ def build_session_policy(settings: Settings) -> SessionPolicy:
 
 def read_facts(settings: Settings) -> list[FactSource]:
     """`[facts.NAME]` with `path` (a file, a glob, or a list) or `command`, and `renew`: the command that renews it."""
-    from atm.ports.sessions.surroundings import FactSource
+    from atm.sessions.ports.surroundings import FactSource
 
     said: dict[str, dict[str, object]] = {}
     for key, setting in settings.all().items():
@@ -109,7 +109,7 @@ def find_caller(environment: Mapping[str, str], folder: str, session: str = "", 
 
     Of the last kind alone a process is known that stands for it, and only where a person sits at a terminal.
     """
-    from atm.services.sessions.sessionroom import SessionCaller
+    from atm.sessions.services.sessionroom import SessionCaller
 
     folder = _root_of(folder)
     said = session or environment.get("ATM_SESSION_ID", "") or recorded
@@ -124,8 +124,8 @@ def find_caller(environment: Mapping[str, str], folder: str, session: str = "", 
 
 def lead_here(environment: Mapping[str, str], folder: str) -> LeadSession:
     """Whoever gives a command, as the lead of a team."""
-    from atm.domain.team.lead_session import LeadSession
-    from atm.system.sessions.git_checkpoints import CheckpointBranches
+    from atm.sessions.adapters.git_checkpoints import CheckpointBranches
+    from atm.team.rules.lead_session import LeadSession
 
     caller = find_caller(environment, folder)
     return LeadSession(
@@ -140,7 +140,7 @@ def lead_here(environment: Mapping[str, str], folder: str) -> LeadSession:
 
 def _root_of(folder: str) -> str:
     """The working tree that a folder lies in, or the folder itself."""
-    from atm.system.git.checkouts import find
+    from atm.git.adapters.checkouts import find
 
     try:
         place = find(folder, RealClock().sleep)

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.config import Settings
-    from atm.domain.plain import Plain
-    from atm.formats.files.layout import Layout
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.snapshot.composing import Snapshots
-    from atm.services.snapshot.runs import RunsNow
+    from atm.core.plain import Plain
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.snapshot.services.composing import Snapshots
+    from atm.snapshot.services.runs import RunsNow
 
 
 def build_snapshots(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> Snapshots:
-    from atm.services.snapshot.composing import Snapshots
+    from atm.snapshot.services.composing import Snapshots
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
     from atm.wiring.runs import build_merges, build_runs
@@ -39,7 +39,7 @@ def build_runs_now(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> RunsNow:
     """Of the snapshot, only how the last run of a team stands."""
-    from atm.services.snapshot.runs import RunsNow
+    from atm.snapshot.services.runs import RunsNow
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
     from atm.wiring.runs import build_merges, build_runs
@@ -61,9 +61,9 @@ def watched(layout: Layout, team: str) -> list[str]:
 
 def daemon_facts(layout: Layout) -> dict[str, Plain]:
     """Whether a daemon runs for this home, and how it and its plugins are."""
-    from atm.domain.work_errors import DaemonTrouble
-    from atm.system.daemon.client import ask
-    from atm.system.daemon.seat import find_running
+    from atm.core.work_errors import DaemonTrouble
+    from atm.daemon.adapters.client import ask
+    from atm.daemon.adapters.seat import find_running
 
     running = find_running(layout)
     if running is None:

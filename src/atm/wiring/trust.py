@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 
 from atm import config
-from atm.domain.errors import BadSetting
-from atm.domain.plugins.sight import PluginScope, names_in, sight_in_words
-from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
-from atm.domain.work_errors import ForeignFile
-from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_crew
-from atm.formats.files.json_record import NotJson
-from atm.formats.files.layout import REPO_FILES
-from atm.formats.files.times import to_iso
-from atm.formats.mail.permissions import REPO_PERMISSIONS, permission_asks
-from atm.system.machine import RealClock, login_name
-from atm.system.trust import change_consents, read_consents, read_repo_file
+from atm.core.errors import BadSetting
+from atm.core.work_errors import ForeignFile
+from atm.crew.formats.crew_file import AgentPlan, NotACrew, read_crew
+from atm.files.adapters.machine import RealClock, login_name
+from atm.files.formats.json_record import NotJson
+from atm.files.formats.layout import REPO_FILES
+from atm.files.formats.times import to_iso
+from atm.mail.formats.permissions import REPO_PERMISSIONS, permission_asks
+from atm.plugins.rules.sight import PluginScope, names_in, sight_in_words
+from atm.trust.adapters import change_consents, read_consents, read_repo_file
+from atm.trust.rules import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
 from atm.wiring.files import build_locks, change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.formats.files.layout import Layout
-    from atm.formats.trust import Consents
-    from atm.system.trust import RepoFile
+    from atm.files.formats.layout import Layout
+    from atm.trust.adapters import RepoFile
+    from atm.trust.formats import Consents
 
 PLUGINS, ENABLED = "plugins.", ".enabled"
 CREW_FILE = "crew.toml"

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import os
 
-from atm.system.files.disk import RealDisk
-from atm.system.machine import RealClock, host_name
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.machine import RealClock, host_name
 from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.formats.files.layout import Layout
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.worksync.services.syncroom import SyncRoom
 
 
 def build_syncroom(layout: Layout, settings: Settings, boardroom: FullBoardroom) -> SyncRoom:
     """The work-sync control plane over real files."""
-    from atm.domain.worksync.readiness import Thresholds
-    from atm.services.worksync.syncroom import SyncPolicy, SyncRoom
-    from atm.system.files.record_store import RecordFiles
-    from atm.system.team.team_secrets import SecretFiles
-    from atm.system.worksync import JournalFiles
+    from atm.files.adapters.record_store import RecordFiles
+    from atm.team.adapters.team_secrets import SecretFiles
+    from atm.worksync.adapters import JournalFiles
+    from atm.worksync.rules.readiness import Thresholds
+    from atm.worksync.services.syncroom import SyncPolicy, SyncRoom
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     locks = build_locks(layout, disk, clock)

@@ -17,12 +17,12 @@ from tests.attacks.approvals.world import ApprovalWorld, make_team
 from tests.chaos import LONG
 from tests.in_memory import in_memory
 
-from atm.domain.approvals.requests import APPROVED, DENIED, GivenAnswer
-from atm.domain.errors import AtmError
-from atm.domain.work_errors import ApprovalClosed
-from atm.formats.approvals.records import encode_given, encode_request
-from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import waiting_in
+from atm.approvals.formats.records import encode_given, encode_request
+from atm.approvals.rules.requests import APPROVED, DENIED, GivenAnswer
+from atm.approvals.services.answering import find_approval, give_answer
+from atm.approvals.services.looking import waiting_in
+from atm.core.errors import AtmError
+from atm.core.work_errors import ApprovalClosed
 from atm.testing import Crash, FaultyDisk, QuickDisk
 
 
@@ -171,8 +171,8 @@ ANSWERS = """
 import os, sys
 from pathlib import Path
 from tests.attacks.approvals.world import ApprovalWorld
-from atm.domain.work_errors import ApprovalClosed
-from atm.services.approvals.answering import find_approval, give_answer
+from atm.core.work_errors import ApprovalClosed
+from atm.approvals.services.answering import find_approval, give_answer
 world = ApprovalWorld(Path(sys.argv[1]))
 one = find_approval(world.room, ["crew"], sys.argv[2])
 print("ready", flush=True)

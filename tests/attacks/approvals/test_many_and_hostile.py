@@ -9,11 +9,11 @@ import pytest
 from tests.attacks.approvals.world import ApprovalWorld, make_team
 from tests.in_memory import in_memory
 
-from atm.domain.approvals.requests import APPROVED, Approval, GivenAnswer, RuleNote
-from atm.formats.approvals.records import approval_json
-from atm.services.approvals.answering import give_answer
-from atm.services.approvals.looking import waiting_in
-from atm.services.approvals.telling import call_in_words
+from atm.approvals.formats.records import approval_json
+from atm.approvals.rules.requests import APPROVED, Approval, GivenAnswer, RuleNote
+from atm.approvals.services.answering import give_answer
+from atm.approvals.services.looking import waiting_in
+from atm.approvals.services.telling import call_in_words
 from atm.ui.views.approvals import detail, exact, row
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "hostile-texts.json"

@@ -16,11 +16,11 @@ import pytest
 from tests.attacks.approvals.world import ApprovalWorld, make_team
 from tests.in_memory import in_memory
 
-from atm.domain.approvals.requests import APPROVED, DENIED, Approval
-from atm.domain.errors import AtmError
-from atm.domain.work_errors import ApprovalClosed
-from atm.services.approvals.answering import give_answer
-from atm.services.approvals.looking import everything_in, waiting_in
+from atm.approvals.rules.requests import APPROVED, DENIED, Approval
+from atm.approvals.services.answering import give_answer
+from atm.approvals.services.looking import everything_in, waiting_in
+from atm.core.errors import AtmError
+from atm.core.work_errors import ApprovalClosed
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ USES = """
 import sys
 from pathlib import Path
 from tests.attacks.approvals.world import ApprovalWorld
-from atm.system.machine import RealClock
+from atm.files.adapters.machine import RealClock
 world = ApprovalWorld(Path(sys.argv[1]), clock=RealClock())  # rivals wait for each other's locks
 print("ready", flush=True)
 sys.stdin.readline()

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from atm import config
-from atm.domain.approvals.calls import AgentCall
-from atm.domain.approvals.policy import Policy, PolicyLayer
-from atm.domain.approvals.requests import Approval
-from atm.domain.team.team import Member
-from atm.ports.files.clock import Clock
-from atm.ports.files.disk import Disk
-from atm.services.approvals.approvalroom import Approvalroom
-from atm.services.approvals.asking import ask, judged
-from atm.services.approvals.permitting import CallingMember, Permission, permit
-from atm.services.roster.members import add_member, create_team
-from atm.system.approvals import ApprovalFiles
-from atm.system.machine import find_layout
+from atm.approvals.adapters import ApprovalFiles
+from atm.approvals.rules.calls import AgentCall
+from atm.approvals.rules.policy import Policy, PolicyLayer
+from atm.approvals.rules.requests import Approval
+from atm.approvals.services.approvalroom import Approvalroom
+from atm.approvals.services.asking import ask, judged
+from atm.approvals.services.permitting import CallingMember, Permission, permit
+from atm.files.adapters.machine import find_layout
+from atm.files.ports.clock import Clock
+from atm.files.ports.disk import Disk
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.testing import FakeClock, QuickDisk
 from atm.wiring.board import build_boardroom
 from atm.wiring.files import build_locks

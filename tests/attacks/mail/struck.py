@@ -101,7 +101,7 @@ def become(
 
 def strike_at(step: int, number: int, tell: int) -> None:
     """Each step of the disk says its name, whoever's disk it is."""
-    from atm.system.files.disk import RealDisk
+    from atm.files.adapters.disk import RealDisk
 
     taken = 0
 

@@ -22,10 +22,10 @@ import pytest
 from tests.optional import skip_without
 
 from atm.config import Settings
-from atm.domain.mail.surfacing import HOOK, ShowingNote
-from atm.domain.team.endpoints import Endpoint
-from atm.system.daemon.client import ask
-from atm.system.daemon.seat import find_running
+from atm.daemon.adapters.client import ask
+from atm.daemon.adapters.seat import find_running
+from atm.mail.rules.surfacing import HOOK, ShowingNote
+from atm.team.rules.endpoints import Endpoint
 
 needs_user = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of POSIX")
@@ -242,8 +242,8 @@ class TestMending:
         assert len(crew.rows("ann")) == 1
 
     def test_what_a_second_look_could_not_see_is_not_called_mended(self, crew, room, layout):
-        from atm.services.checkup.checkup import mend
-        from atm.services.checkup.findings import WARNING, Check, Finding
+        from atm.checkup.services.checkup import mend
+        from atm.checkup.services.findings import WARNING, Check, Finding
         from atm.wiring.board import build_boardroom
         from atm.wiring.checkup import build_files_around
 
@@ -259,8 +259,8 @@ class TestMending:
         assert [check.state for check in checks if check.name == "mine"] == ["failed"]
 
     def test_why_something_was_not_mended_is_said(self, crew, room, layout):
-        from atm.services.checkup.checkup import findings_of, mend
-        from atm.services.checkup.findings import WARNING, Check, Finding
+        from atm.checkup.services.checkup import findings_of, mend
+        from atm.checkup.services.findings import WARNING, Check, Finding
         from atm.wiring.board import build_boardroom
         from atm.wiring.checkup import build_files_around
 

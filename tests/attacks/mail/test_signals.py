@@ -17,9 +17,9 @@ import pytest
 from tests.attacks.mail.struck import SIGNALS
 from tests.conftest import Atm
 
-from atm.domain.mail.receipts import MAYBE_SHOWN
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
+from atm.mail.rules.receipts import MAYBE_SHOWN
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
 
 SECONDS = 60
 ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}

@@ -18,15 +18,15 @@ from tests.chaos import LONG, kills
 from tests.crash.conftest import made_by
 from tests.in_memory import in_memory
 
-from atm.domain.mail.receipts import MAYBE_SHOWN
-from atm.domain.team.team import Member
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, create_team
-from atm.services.roster.teamroom import Teamroom
-from atm.system.machine import find_layout
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.files.adapters.machine import find_layout
+from atm.mail.rules.receipts import MAYBE_SHOWN
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member, create_team
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Member
 from atm.testing import QuickDisk
 from atm.wiring.mail import build_room
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from tests.conftest import Atm, Result
 
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.wiring.mail import build_room
 
 needs_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")
@@ -329,7 +329,7 @@ def test_the_bounds_of_what_is_told_hold(room):
 def test_a_daemon_that_cannot_read_the_ledger_serves_the_others(layout, home, room):
     """The room of a daemon lives for weeks: it tells of one trouble once."""
     put_a_folder(Path(layout.ledger("crew")))
-    from atm.services.mail.bookkeeping import sightings_lately
+    from atm.mail.services.bookkeeping import sightings_lately
 
     made = build_room(find_layout({"ATM_HOME": str(home)}))
     for _ in range(3):

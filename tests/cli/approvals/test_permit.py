@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.cli.approvals.test_approvals import ALLOW_MAKE, DENY_RM, rules, write_policy
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, update_member
+from atm.roster.services.members import add_member, update_member
+from atm.team.rules.team import Member
 
 BOB = {"ATM_IDENTITY": "bob", "ATM_TEAM": "crew"}
 EVENTS = {

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from atm import config
-from atm.domain.board import claims
-from atm.domain.board.tasks import Change
-from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, QUEUED, MergeItem, MergeQueue
-from atm.domain.merges.shown_state import COLUMNS, SHOWN, shown_on
-from atm.domain.runs.memory import RunEvent
-from atm.formats.files.times import to_iso
-from atm.services.snapshot.replay import TeamPast
+from atm.board.rules import claims
+from atm.board.rules.tasks import Change
+from atm.files.formats.times import to_iso
+from atm.merges.rules.items import CONFLICT, FAILED, MERGED, MERGING, QUEUED, MergeItem, MergeQueue
+from atm.merges.rules.shown_state import COLUMNS, SHOWN, shown_on
+from atm.runs.rules.memory import RunEvent
+from atm.snapshot.services.replay import TeamPast
 from atm.ui.mcp.board.view import preview
 from atm.ui.tui.lines import width
 from atm.ui.tui.model import Model

@@ -11,9 +11,9 @@ from collections import Counter
 import pytest
 from tests.proving import proves
 
-from atm.services.team.presence import beat
-from atm.system.files.disk import RealDisk
-from atm.system.team.heartbeats import HeartbeatFiles
+from atm.files.adapters.disk import RealDisk
+from atm.team.adapters.heartbeats import HeartbeatFiles
+from atm.team.services.presence import beat
 
 
 def claimed(tasks, who, *words):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import atm.ui
-from atm.system.daemon.seat import find_running
+from atm.daemon.adapters.seat import find_running
 
 ASKS = ("approvals", "ask", "--tool", "Bash", "--command", "ls", "--as", "ann", "--wait", "0")
 COMMANDS = [

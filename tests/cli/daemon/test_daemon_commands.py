@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.formats.files.times import from_iso
-from atm.system.daemon.client import stop
-from atm.system.daemon.seat import RunningDaemon, Seat, find_running, take_seat
-from atm.system.files import disk
+from atm.daemon.adapters.client import stop
+from atm.daemon.adapters.seat import RunningDaemon, Seat, find_running, take_seat
+from atm.files.adapters import disk
+from atm.files.formats.times import from_iso
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="unix sockets and POSIX signals"),

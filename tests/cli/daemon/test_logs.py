@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
 from atm.wiring.daemon import build_log
 
 ESC = "\x1b"

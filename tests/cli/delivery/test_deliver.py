@@ -18,12 +18,12 @@ import pytest
 from tests.optional import needs
 from tests.proving import proves
 
-from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.liveness import IDLE
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.team.endpoints import put_endpoint
-from atm.services.team.presence import beat
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.team.rules.endpoints import Endpoint
+from atm.team.rules.liveness import IDLE
+from atm.team.services.endpoints import put_endpoint
+from atm.team.services.presence import beat
 
 needs_tmux = needs("tmux")
 

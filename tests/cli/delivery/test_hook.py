@@ -17,11 +17,11 @@ import pytest
 from tests.proving import proves
 from tests.trusting import trust
 
-from atm.domain.mail.surfacing import HOOK, ShowingNote
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member
+from atm.mail.rules.surfacing import HOOK, ShowingNote
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 
 ROOT = Path(__file__).parents[3]
 IN_A_HURRY = {"PYTHONPATH": ""}
@@ -440,9 +440,9 @@ sys.exit(code)
 
 
 FOR_MAIL = {
-    *("atm.services.mail.surfacing", "atm.services.mail.bookkeeping", "atm.services.delivery.framing"),
-    *("atm.domain.delivery.briefing", "atm.formats.mail.journal", "atm.system.mail.ledger", "atm.system.mail.spool"),
-    *("atm.system.mail.inbox_edits", "atm.system.files.rewriting", "atm.system.files.exchange", "atm.ports"),
+    *("atm.mail.services.surfacing", "atm.mail.services.bookkeeping", "atm.delivery.services.framing"),
+    *("atm.delivery.rules.briefing", "atm.mail.formats.journal", "atm.mail.adapters.ledger", "atm.mail.adapters.spool"),
+    *("atm.mail.adapters.inbox_edits", "atm.files.adapters.rewriting", "atm.files.adapters.exchange"),
 }
 
 
@@ -468,7 +468,8 @@ def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):
     )
     assert (done.returncode, done.stdout) == (0, b"")
     loaded = set(done.stderr.decode().split())
-    assert "atm.services.delivery.agent_hooks" in loaded
+    assert [name for name in loaded if name.startswith("atm.") and "ports" in name.split(".")] == []
+    assert "atm.delivery.services.agent_hooks" in loaded
     assert loaded & HEAVY == {"hashlib"}, "of what is heavy only the digest of the repository's settings is needed"
     # Nor what shows mail, writes it or keeps its books; but a call after mail was shown enters that the agent went on.
     assert bool(loaded & FOR_MAIL) == (prepare == "known")

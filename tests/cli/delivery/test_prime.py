@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from atm.domain.delivery.briefing import LONGEST_BRIEFING
-from atm.domain.team.team import Member
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member
+from atm.delivery.rules.briefing import LONGEST_BRIEFING
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.roster.services.members import add_member
+from atm.team.rules.team import Member
 
 ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}
 

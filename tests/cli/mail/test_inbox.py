@@ -10,7 +10,7 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.services.mail.following import Followers
+from atm.mail.services.following import Followers
 from atm.ui.cli.mail.inbox_watch import show
 from atm.ui.cli.session import Session
 

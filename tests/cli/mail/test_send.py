@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.proving import proves
 
-from atm.system.files.disk import RealDisk
+from atm.files.adapters.disk import RealDisk
 
 TAG = "[PENDING ACTION - execute when online] "
 

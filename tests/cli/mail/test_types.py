@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.proving import proves
 
-from atm.domain.mail.messages import TYPES
+from atm.mail.rules.messages import TYPES
 
 
 @pytest.fixture

@@ -228,7 +228,7 @@ def test_what_else_stands_in_the_file_is_kept():
 
 @pytest.mark.parametrize("text", ["plugins = 5\n", "[plugins]\ndigest = 5\n", "[[plugins]]\nx = 1\n"])
 def test_a_section_that_is_none_is_refused(text):
-    from atm.domain.errors import BadSetting
+    from atm.core.errors import BadSetting
 
     with pytest.raises(BadSetting):
         with_enabled(text, "x.toml", "digest", True)

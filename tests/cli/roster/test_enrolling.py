@@ -51,7 +51,7 @@ def test_a_repository_names_nobody(zoe):
 
 
 def test_without_a_name_in_git_it_is_the_login(atm):
-    from atm.system.machine import login_name
+    from atm.files.adapters.machine import login_name
 
     assert atm("teams", "create", "crew", "--json").json["you"] == login_name().lower()
 
@@ -59,7 +59,7 @@ def test_without_a_name_in_git_it_is_the_login(atm):
 @pytest.mark.parametrize("name", ["user", "../..", "李", "☃"])
 def test_a_name_that_no_member_may_have_is_passed_over(atm, name):
     (atm.home / ".gitconfig").write_text(f'[user]\n\tname = "{name}"\n')
-    from atm.system.machine import login_name
+    from atm.files.adapters.machine import login_name
 
     assert atm("teams", "create", "crew", "--json").json["you"] == login_name().lower()
 

@@ -407,8 +407,8 @@ class TestDelete:
         assert lost == []
 
     def test_a_late_heartbeat_does_not_bring_the_folder_back(self, crew):
-        from atm.services.team.presence import beat
-        from atm.system.machine import find_layout
+        from atm.files.adapters.machine import find_layout
+        from atm.team.services.presence import beat
         from atm.wiring.mail import build_room
 
         crew("teams", "delete", "crew", "--yes")

@@ -7,9 +7,9 @@ import shutil
 
 from tests.proving import proves
 
-from atm.domain.runs.memory import RunEvent
-from atm.domain.runs.orders import RunOrder
-from atm.formats.runs.event_line import encode_event
+from atm.runs.formats.event_line import encode_event
+from atm.runs.rules.memory import RunEvent
+from atm.runs.rules.orders import RunOrder
 from atm.ui.demo.run_play import Play
 from atm.ui.demo.run_repository import FILES, PLAN, PLANNED, TEAM
 from atm.ui.demo.run_sandbox import Sandbox

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import COMPLETED, IN_PROGRESS, Card
-from atm.domain.runs import memory as kinds
-from atm.domain.runs.memory import RunEvent, RunMemory
-from atm.domain.runs.orders import AgentSeat, RunOrder
-from atm.domain.runs.view import AgentView, RunView, TaskFacts
-from atm.formats.runs.report_text import report_text, seconds_in_words
+from atm.board.rules.dependencies import Board
+from atm.board.rules.tasks import COMPLETED, IN_PROGRESS, Card
+from atm.runs.formats.report_text import report_text, seconds_in_words
+from atm.runs.rules import memory as kinds
+from atm.runs.rules.memory import RunEvent, RunMemory
+from atm.runs.rules.orders import AgentSeat, RunOrder
+from atm.runs.rules.view import AgentView, RunView, TaskFacts
 from atm.ui.cli.arguments import parse
 from atm.ui.cli.catalog import load
 from atm.ui.views.fitting import cut

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from atm.domain.board.dependencies import Board
-from atm.domain.board.tasks import Card
-from atm.domain.runs.memory import RunMemory
-from atm.domain.runs.orders import RunOrder
-from atm.domain.runs.view import RunView, TaskFacts
+from atm.board.rules.dependencies import Board
+from atm.board.rules.tasks import Card
+from atm.runs.rules.memory import RunMemory
+from atm.runs.rules.orders import RunOrder
+from atm.runs.rules.view import RunView, TaskFacts
 from atm.ui.views.runs import for_people
 
 ORDER = RunOrder(run="r", team="my-team", folder="/r")

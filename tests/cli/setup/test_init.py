@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.setup.hooks import KNOWN
+from atm.vendors.hooks import KNOWN
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "hooks" / "agy"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.setup.hooks import CLIENTS
 from atm.ui.cli.mcp import install as install_command
 from atm.ui.mcp.serving.roles import ROLES
+from atm.vendors.hooks import CLIENTS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs on PATH are shell scripts here")
 

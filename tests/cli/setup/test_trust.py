@@ -14,8 +14,8 @@ import pytest
 from tests.attacks.shells import refused, under
 from tests.trusting import trust
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 
 STRANGER = 65534
 needs_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")

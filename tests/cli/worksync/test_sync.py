@@ -13,12 +13,12 @@ import pytest
 from tests.proving import proves
 
 from atm import config
-from atm.formats.files.layout import Layout
-from atm.services.worksync.reports import replay
-from atm.services.worksync.syncroom import SyncRoom
+from atm.files.formats.layout import Layout
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.services.reports import replay
+from atm.worksync.services.syncroom import SyncRoom
 
 FOLDER = ".claude/teams/crew/.member-work-sync"
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
-from atm.domain.team.liveness import Beat
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.roster.members import create_team
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.events.rules import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
+from atm.roster.services.members import create_team
+from atm.team.rules.liveness import Beat
 from atm.teamd.plugins.api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugins.bundled.digest import Digest, Schedule, lines_of, schedule_from, span
 from atm.teamd.plugins.kit import PluginHarness

@@ -18,17 +18,17 @@ import pytest
 from tests.proving import proves
 from tests.trusting import trust
 
-from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.plugins.health import RestartPolicy
-from atm.domain.team.team import Member
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.planning import add
-from atm.services.board.working import claim
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.roster.members import add_member, update_member
-from atm.services.team.registry import find_team
-from atm.system.files.processes import process_is_alive
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.planning import add
+from atm.board.services.working import claim
+from atm.events.rules import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
+from atm.files.adapters.processes import process_is_alive
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.plugins.rules.health import RestartPolicy
+from atm.roster.services.members import add_member, update_member
+from atm.team.rules.team import Member
+from atm.team.services.registry import find_team
 from atm.teamd.places import load_places
 from atm.teamd.plugins.discovery import Found
 from atm.teamd.plugins.host.child import BURST, PER_SECOND
@@ -810,7 +810,7 @@ def test_a_reload_after_the_stop_starts_nothing(stage):
 DAEMON = """
 import asyncio, os, sys
 sys.path.insert(0, {root!r})
-from atm.system.machine import find_layout
+from atm.files.adapters.machine import find_layout
 from atm.teamd.places import load_places
 from atm.teamd.plugins.discovery import Found
 from atm.teamd.plugins.host.host import PluginHost

@@ -13,11 +13,11 @@ import pytest
 from tests.teamd.plugins.test_plugin_host import Stage
 from tests.trusting import trust
 
-from atm.domain.errors import NoSuchTeam
-from atm.domain.events import PLUGIN_STATE, SETTINGS_RELOADED, TEAM_GONE, TeamEvent
-from atm.domain.setup.context import RepoContext
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team, remove_member, update_member
+from atm.core.errors import NoSuchTeam
+from atm.events.rules import PLUGIN_STATE, SETTINGS_RELOADED, TEAM_GONE, TeamEvent
+from atm.roster.services.members import add_member, create_team, remove_member, update_member
+from atm.setup.rules.context import RepoContext
+from atm.team.rules.team import Member
 from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginError, PluginMetadata
 from atm.teamd.plugins.bundled.digest import Digest
 from atm.teamd.plugins.kit import PluginHarness

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.proving import proves
 
-from atm.domain.events import TeamEvent
+from atm.events.rules import TeamEvent
 from atm.teamd.plugins.api import DROPPED, Unsuitable
 from atm.teamd.plugins.bundled.webhook import LARGEST_BODY, TRIES, Webhook, judged, wants
 from atm.teamd.plugins.kit import PluginHarness

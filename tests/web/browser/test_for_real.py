@@ -12,7 +12,7 @@ from tests.conftest import Atm
 from tests.web.browser.conftest import Guarded
 from tests.web.served import Browser, PageServer
 
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
 from atm.ui.web.doors import OBSERVER
 
 

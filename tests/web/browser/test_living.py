@@ -10,7 +10,7 @@ from tests.web import lantern_page as made
 from tests.web.browser.conftest import at_the_teams_time, until
 from tests.web.made_server import KEY, MadeServer
 
-from atm.formats.files.times import to_iso
+from atm.files.formats.times import to_iso
 from atm.ui.views.team.seen import AskedSeen, TeamSeen
 
 TEAM = "/t/lantern"

@@ -11,31 +11,31 @@ from typing import Any
 
 import pytest
 from tests.proving import proves
-from tests.services.worksync.conftest import LEAD, Place
 from tests.teamd.test_sync_work import QUIET, Stage
+from tests.worksync.services.conftest import LEAD, Place
 
+from atm.board.formats.task import decode_task
+from atm.board.rules.dependencies import Board
+from atm.board.rules.reviews import Reviewer, current_reviewer
+from atm.board.rules.stalls import whose_turn
+from atm.board.rules.tasks import Card
+from atm.board.services import working as board
 from atm.config import known
-from atm.domain import events
-from atm.domain.board.dependencies import Board
-from atm.domain.board.reviews import Reviewer, current_reviewer
-from atm.domain.board.stalls import whose_turn
-from atm.domain.board.tasks import Card
-from atm.domain.errors import FileBusy, UnreadableFile
-from atm.domain.team.liveness import IDLE
-from atm.domain.worksync.agenda import build_agendas
-from atm.domain.worksync.nudges import DELIVERED, RETRYABLE
-from atm.formats.board.task import decode_task
-from atm.formats.files.json_record import encode, to_bytes
-from atm.ports.files.records import STATUS
-from atm.services.board import working as board
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.worksync.reading import briefing_block, diagnose, metrics, view
-from atm.services.worksync.reports import replay, submit
-from atm.services.worksync.rounds import SyncRound
-from atm.services.worksync.syncroom import SyncPolicy, issue, read_agendas
+from atm.core.errors import FileBusy, UnreadableFile
+from atm.events import rules as events
+from atm.files.formats.json_record import encode, to_bytes
+from atm.files.ports.records import STATUS
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.team.rules.liveness import IDLE
 from atm.teamd.parts import worksync as sync_work
 from atm.ui.mcp.catalog import all_tools
+from atm.worksync.rules.agenda import build_agendas
+from atm.worksync.rules.nudges import DELIVERED, RETRYABLE
+from atm.worksync.services.reading import briefing_block, diagnose, metrics, view
+from atm.worksync.services.reports import replay, submit
+from atm.worksync.services.rounds import SyncRound
+from atm.worksync.services.syncroom import SyncPolicy, issue, read_agendas
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "atm"
@@ -357,44 +357,44 @@ def imports_of(path: Path) -> set[str]:
 
 
 def modules() -> Iterator[Path]:
-    for folder in ("domain/worksync", "services/worksync", "formats/worksync"):
+    for folder in ("worksync/rules", "worksync/services", "worksync/formats"):
         yield from sorted((SOURCE / folder).glob("*.py"))
 
 
 UNITS = {
     # what each unit may know of the others
-    "domain/worksync/agenda.py": set[str](),
-    "formats/worksync/agenda_fingerprint.py": {"agenda"},
-    "domain/worksync/leases.py": set[str](),
-    "domain/worksync/identity.py": set[str](),
-    "domain/worksync/reports.py": {"agenda", "identity", "leases"},
-    "domain/worksync/decisions.py": {"agenda", "leases", "reports", "statuses"},
-    "domain/worksync/nudges.py": {"agenda"},
-    "formats/worksync/status.py": {"statuses", "transitions"},
-    "formats/worksync/outbox.py": {"nudges"},
+    "worksync/rules/agenda.py": set[str](),
+    "worksync/formats/agenda_fingerprint.py": {"agenda"},
+    "worksync/rules/leases.py": set[str](),
+    "worksync/rules/identity.py": set[str](),
+    "worksync/rules/reports.py": {"agenda", "identity", "leases"},
+    "worksync/rules/decisions.py": {"agenda", "leases", "reports", "statuses"},
+    "worksync/rules/nudges.py": {"agenda"},
+    "worksync/formats/status.py": {"statuses", "transitions"},
+    "worksync/formats/outbox.py": {"nudges"},
 }
 
 
 @proves("R002-3.2-01", "R002-3.2-02", "R002-3.2-03", "R002-3.2-04", "R002-3.2-05", "R002-3.2-06", "R002-3.2-07")
 @pytest.mark.parametrize("path", UNITS)
 def test_agenda_fingerprint_reports_decisions_persistence_and_nudges_are_units_of_their_own(path):
-    known = {name.split(".")[3] for name in imports_of(SOURCE / path) if name.startswith("atm.domain.worksync.")}
+    known = {name.split(".")[3] for name in imports_of(SOURCE / path) if name.startswith("atm.worksync.rules.")}
     assert known <= UNITS[path]
 
 
 @proves("R002-1-79", "R002-3.2-06", "R002-3.2-07")
 def test_the_use_cases_of_looking_and_reporting_do_not_know_of_nudges():
     for name in ("reconcile", "reports", "syncroom", "queue"):
-        assert not {one for one in imports_of(SOURCE / "services" / "worksync" / f"{name}.py") if "nudges" in one}, name
+        assert not {one for one in imports_of(SOURCE / "worksync" / "services" / f"{name}.py") if "nudges" in one}, name
 
 
 @proves("R002-1-07", "R002-8.0-59", "R002-8.0-80", "R002-8.0-104", "R002-8.0-105", "R002-8.0-112")
 def test_work_sync_reads_the_journal_of_the_stall_watch_and_calls_nothing_of_it():
     for path in modules():
         named = {name for name in imports_of(path) if "stall" in name}
-        assert all(name.startswith("atm.services.board.stall_journal") for name in named), path
+        assert all(name.startswith("atm.board.services.stall_journal") for name in named), path
         assert not {name.rpartition(".")[2] for name in named} & {"claim", "mark"}, "it is only read"
-    for name in ("domain/board/stalls.py", "services/board/stall_watch.py", "services/board/stall_journal.py"):
+    for name in ("board/rules/stalls.py", "board/services/stall_watch.py", "board/services/stall_journal.py"):
         assert not {one for one in imports_of(SOURCE / name) if "worksync" in one}, name
 
 

@@ -14,33 +14,33 @@ import pytest
 from tests.delivery.conftest import until
 from tests.mcp.crew import Crew as Callers
 from tests.proving import proves
-from tests.services.worksync.conftest import LEAD, Place
 from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
+from tests.worksync.services.conftest import LEAD, Place
 
+from atm.board.rules.dependencies import Board
+from atm.board.rules.reviews import Reviewer
+from atm.board.rules.tasks import Card
+from atm.board.services import reviews
+from atm.board.services import working as board
 from atm.config import known
-from atm.domain.board.dependencies import Board
-from atm.domain.board.reviews import Reviewer
-from atm.domain.board.tasks import Card
-from atm.domain.errors import UsageError
-from atm.domain.worksync.agenda import build_agendas
-from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, ReportVerdict
-from atm.domain.worksync.statuses import HISTORY_SECONDS
-from atm.domain.worksync.triggers import STRENGTH
-from atm.formats.worksync.status import encode_status
-from atm.ports.files.records import INTENTS, STATUS
-from atm.services.board import reviews
-from atm.services.board import working as board
-from atm.services.roster.members import remove_member
-from atm.services.worksync.queue import SyncQueue
-from atm.services.worksync.reading import block_in_words, briefing_block
-from atm.services.worksync.reports import ReportAnswer, submit
-from atm.services.worksync.rounds import forget_members, run_round
-from atm.services.worksync.syncroom import read_agendas
+from atm.core.errors import UsageError
+from atm.files.ports.records import INTENTS, STATUS
+from atm.roster.services.members import remove_member
 from atm.teamd.parts import worksync as sync_work
 from atm.teamd.parts.worksync import CONCURRENCY, SyncWork
 from atm.ui.mcp import prompts
 from atm.ui.mcp.catalog import find_tool
 from atm.ui.mcp.schema import check
+from atm.worksync.formats.status import encode_status
+from atm.worksync.rules.agenda import build_agendas
+from atm.worksync.rules.reports import IDENTITY_FAILURES, REASONS, ReportVerdict
+from atm.worksync.rules.statuses import HISTORY_SECONDS
+from atm.worksync.rules.triggers import STRENGTH
+from atm.worksync.services.queue import SyncQueue
+from atm.worksync.services.reading import block_in_words, briefing_block
+from atm.worksync.services.reports import ReportAnswer, submit
+from atm.worksync.services.rounds import forget_members, run_round
+from atm.worksync.services.syncroom import read_agendas
 
 SOURCE = Path(__file__).parents[3] / "src" / "atm"
 
@@ -367,11 +367,11 @@ def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_i
 # The surface of MCP.
 
 WORKSYNC_NAMES = {
-    "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
-    "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "MEMBER_INACTIVE", "ReportVerdict"},
-    "atm.services.worksync.syncroom": {"SyncRoom"},
-    "atm.services.worksync.reading": {"View", "block_in_words", "block_of", "check_may_see", "view"},
-    "atm.services.worksync.reports": {"ReportAnswer", "judge_or_note"},
+    "atm.worksync.rules.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
+    "atm.worksync.rules.reports": {"CAPABILITY_UNAVAILABLE", "MEMBER_INACTIVE", "ReportVerdict"},
+    "atm.worksync.services.syncroom": {"SyncRoom"},
+    "atm.worksync.services.reading": {"View", "block_in_words", "block_of", "check_may_see", "view"},
+    "atm.worksync.services.reports": {"ReportAnswer", "judge_or_note"},
 }
 """All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""
 
@@ -404,10 +404,10 @@ def test_the_mcp_surface_knows_no_rule_of_work_sync():
                 assert not any("worksync" in alias.name for alias in node.names), path.name
             if isinstance(node, ast.ImportFrom) and node.module:
                 assert node.module not in (
-                    "atm.formats.worksync.agenda_fingerprint",
-                    "atm.formats.worksync.report_token",
+                    "atm.worksync.formats.agenda_fingerprint",
+                    "atm.worksync.formats.report_token",
                 ), path.name
-                if node.module.startswith(("atm.domain.worksync", "atm.services.worksync")):
+                if node.module.startswith(("atm.worksync.rules", "atm.worksync.services")):
                     known = WORKSYNC_NAMES.get(node.module, set())
                     assert {alias.name for alias in node.names} <= known, f"{path.name}: {node.module}"
 

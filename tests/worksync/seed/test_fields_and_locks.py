@@ -13,43 +13,43 @@ from typing import Any
 import pytest
 from tests.crash.test_worksync_every_step import LEAD as LEAD_ON_DISK
 from tests.crash.test_worksync_every_step import Process, do_note, do_replay, do_report
+from tests.files.adapters.test_record_files import Site
 from tests.proving import proves
-from tests.services.worksync.conftest import LEAD, Place
-from tests.system.files.test_record_files import Site
 from tests.teamd.test_sync_work import QUIET, Stage
+from tests.worksync.services.conftest import LEAD, Place
 
-from atm.domain import events
-from atm.domain.errors import AtmError, WriteRefused
-from atm.domain.events import TeamEvent
-from atm.domain.team.liveness import WORKING
-from atm.domain.team.team import Member
-from atm.domain.worksync.nudges import PLAIN, STATES, Nudge, nudge_id, payload_for
-from atm.domain.worksync.reports import Report, intent_id
-from atm.domain.worksync.triggers import THESE, Route, route
-from atm.formats.files.layout import Layout
-from atm.formats.files.times import to_iso
-from atm.formats.worksync.outbox import encode_nudge
-from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
-from atm.services.board import planning
-from atm.services.board import working as board
-from atm.services.board.new_tasks import NewTask
-from atm.services.board.stall_watch import watch_stalls
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain
-from atm.services.roster.members import add_member, create_team
-from atm.services.team.lifecycle import begin
-from atm.services.worksync.reading import metrics, view
-from atm.services.worksync.reports import replay, submit
-from atm.services.worksync.rounds import run_round
-from atm.services.worksync.syncroom import SyncPolicy, find_running
-from atm.system.files.disk import RealDisk
-from atm.system.files.locking import Locks, PrivateLock
-from atm.system.machine import RealChance, RealClock
+from atm.board.services import planning
+from atm.board.services import working as board
+from atm.board.services.new_tasks import NewTask
+from atm.board.services.stall_watch import watch_stalls
+from atm.core.errors import AtmError, WriteRefused
+from atm.events import rules as events
+from atm.events.rules import TeamEvent
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.locking import Locks, PrivateLock
+from atm.files.adapters.machine import RealChance, RealClock
+from atm.files.formats.layout import Layout
+from atm.files.formats.times import to_iso
+from atm.files.ports.records import INTENTS, OUTBOX, STALLS, STATUS
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.mail.services.spooling import drain
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.liveness import WORKING
+from atm.team.rules.team import Member
+from atm.team.services.lifecycle import begin
 from atm.teamd.parts import worksync as sync_work
 from atm.testing import FaultyDisk, QuickDisk
 from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.catalog import all_tools, tools_for
+from atm.worksync.formats.outbox import encode_nudge
+from atm.worksync.rules.nudges import PLAIN, STATES, Nudge, nudge_id, payload_for
+from atm.worksync.rules.reports import Report, intent_id
+from atm.worksync.rules.triggers import THESE, Route, route
+from atm.worksync.services.reading import metrics, view
+from atm.worksync.services.reports import replay, submit
+from atm.worksync.services.rounds import run_round
+from atm.worksync.services.syncroom import SyncPolicy, find_running
 
 SOURCE = Path(__file__).parents[3] / "src" / "atm"
 
@@ -201,35 +201,35 @@ def modules(*folders: str) -> list[Path]:
 def test_work_sync_and_the_stall_watch_share_nothing_but_a_look_into_its_journal():
     taken = {
         (module, name)
-        for path in modules("domain/worksync", "services/worksync")
+        for path in modules("worksync/rules", "worksync/services")
         for module, name in imported(path)
         if "stall" in module or "stall" in name
     }
     assert taken == {
-        ("atm.services.board.stall_journal", "alerts_of"),
-        ("atm.services.board.stall_journal", "recent_alert_in"),
+        ("atm.board.services.stall_journal", "alerts_of"),
+        ("atm.board.services.stall_journal", "recent_alert_in"),
     }
     watch = [
-        SOURCE / "domain/board/stalls.py",
-        SOURCE / "services/board/stall_watch.py",
-        SOURCE / "services/board/stall_journal.py",
+        SOURCE / "board/rules/stalls.py",
+        SOURCE / "board/services/stall_watch.py",
+        SOURCE / "board/services/stall_journal.py",
     ]
     assert not [module for path in watch for module, _ in imported(path) if "worksync" in module]
 
 
 @proves("R002-16.6-07", "R002-16.6-08", "R002-24-04")
 def test_work_sync_parses_no_task_files_of_its_own():
-    for path in modules("domain/worksync", "services/worksync"):
+    for path in modules("worksync/rules", "worksync/services"):
         taken = {(module, name) for module, name in imported(path)}
         assert not {name for _, name in taken if name.startswith("decode_task") or name in ("decode", "decode_object")}
-        assert "atm.formats.board.task" not in {module for module, _ in taken}
+        assert "atm.board.formats.task" not in {module for module, _ in taken}
 
 
 @proves("R002-24-04")
 def test_work_sync_reads_no_roster_of_its_own():
     """Who is a member is known from the roster that everything else reads."""
-    for path in modules("domain/worksync", "services/worksync"):
-        assert "atm.formats.team.team_config" not in {module for module, _ in imported(path)}
+    for path in modules("worksync/rules", "worksync/services"):
+        assert "atm.team.formats.team_config" not in {module for module, _ in imported(path)}
     place = Place()
     add_member(place.room, "crew", Member("dora"))
     found, _ = find_running(place.syncroom, "crew")

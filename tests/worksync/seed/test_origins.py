@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from tests.mcp.crew import Crew
 from tests.proving import proves
-from tests.services.worksync.conftest import LEAD, Place
+from tests.worksync.services.conftest import LEAD, Place
 
-from atm.domain.worksync.agenda import build_agendas
-from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
-from atm.formats.files.layout import Layout
-from atm.ports.files.records import STATUS
-from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask
-from atm.services.delivery.briefing import brief
-from atm.services.worksync.reports import replay, submit
-from atm.services.worksync.syncroom import running
+from atm.board.services import planning
+from atm.board.services.new_tasks import NewTask
+from atm.delivery.services.briefing import brief
+from atm.files.formats.layout import Layout
+from atm.files.ports.records import STATUS
+from atm.worksync.rules.agenda import build_agendas
+from atm.worksync.rules.identity import PROCESS_TEAM, Trusted
+from atm.worksync.services.reports import replay, submit
+from atm.worksync.services.syncroom import running
 
 
 @pytest.fixture

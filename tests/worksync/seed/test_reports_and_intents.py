@@ -19,35 +19,35 @@ import pytest
 from tests.mcp.crew import Crew
 from tests.project.source_trees import MODULES, SOURCE, nodes_in, outline_of, parsed, saying
 from tests.proving import proves
-from tests.services.worksync.conftest import Place
 from tests.teamd.test_sync_work import QUIET, Stage
+from tests.worksync.services.conftest import Place
 
 from atm import config
 from atm.config import known
-from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import ShowingNote
-from atm.domain.team.team import Member
-from atm.domain.worksync import reports
-from atm.domain.worksync.decisions import VALID_LEASE
-from atm.formats.files.times import from_iso
-from atm.ports.files.records import INTENTS, STATUS
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain
-from atm.services.roster.members import add_member, remove_member
-from atm.services.team.lifecycle import advance
-from atm.services.team.presence import beat
-from atm.services.team.registry import find_team
-from atm.services.worksync import rounds
-from atm.services.worksync.reading import view
-from atm.services.worksync.reconcile import reconcile
-from atm.services.worksync.reports import replay
-from atm.services.worksync.syncroom import SyncRoom
+from atm.core.errors import WriteRefused
+from atm.files.formats.times import from_iso
+from atm.files.ports.records import INTENTS, STATUS
+from atm.mail.rules.surfacing import ShowingNote
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import send
+from atm.mail.services.spooling import drain
+from atm.roster.services.members import add_member, remove_member
+from atm.team.rules.team import Member
+from atm.team.services.lifecycle import advance
+from atm.team.services.presence import beat
+from atm.team.services.registry import find_team
 from atm.teamd.parts import worksync as sync_work
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
 from atm.ui.mcp.resources import read
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.rules import reports
+from atm.worksync.rules.decisions import VALID_LEASE
+from atm.worksync.services import rounds
+from atm.worksync.services.reading import view
+from atm.worksync.services.reconcile import reconcile
+from atm.worksync.services.reports import replay
+from atm.worksync.services.syncroom import SyncRoom
 
 ROOT = Path(__file__).parents[3]
 REPORT = "member_work_sync_report"
@@ -433,20 +433,20 @@ def test_a_briefing_is_the_same_but_for_its_block_whatever_work_sync_says(office
 # One way to each truth.
 
 THE_ONE = {
-    ("atm.domain.worksync.agenda", "build_agendas"): {"services/worksync/syncroom.py"},
-    ("atm.services.worksync.syncroom", "read_agendas"): {"services/worksync/reconcile.py"},
-    ("atm.formats.worksync.agenda_fingerprint", "fingerprint"): {"services/worksync/reconcile.py"},
-    ("atm.domain.worksync.reports", "validate"): {"services/worksync/reports.py"},
-    ("atm.domain.worksync.reports", "check_identity"): {"services/worksync/reports.py"},
-    ("atm.formats.worksync.report_token", "verify_token"): {"services/worksync/syncroom.py"},
-    ("atm.services.worksync.nudges", "plan"): {"services/worksync/rounds.py"},
-    ("atm.services.worksync.nudges", "dispatch"): {"services/worksync/rounds.py"},
-    ("atm.domain.worksync.decisions", "would_nudge"): {
-        "services/worksync/reading.py",
-        "services/worksync/reconcile.py",
+    ("atm.worksync.rules.agenda", "build_agendas"): {"worksync/services/syncroom.py"},
+    ("atm.worksync.services.syncroom", "read_agendas"): {"worksync/services/reconcile.py"},
+    ("atm.worksync.formats.agenda_fingerprint", "fingerprint"): {"worksync/services/reconcile.py"},
+    ("atm.worksync.rules.reports", "validate"): {"worksync/services/reports.py"},
+    ("atm.worksync.rules.reports", "check_identity"): {"worksync/services/reports.py"},
+    ("atm.worksync.formats.report_token", "verify_token"): {"worksync/services/syncroom.py"},
+    ("atm.worksync.services.nudges", "plan"): {"worksync/services/rounds.py"},
+    ("atm.worksync.services.nudges", "dispatch"): {"worksync/services/rounds.py"},
+    ("atm.worksync.rules.decisions", "would_nudge"): {
+        "worksync/services/reading.py",
+        "worksync/services/reconcile.py",
     },
-    ("atm.domain.worksync.decisions", "decide"): {
-        *("services/worksync/reading.py", "services/worksync/reconcile.py", "services/worksync/reports.py"),
+    ("atm.worksync.rules.decisions", "decide"): {
+        *("worksync/services/reading.py", "worksync/services/reconcile.py", "worksync/services/reports.py"),
     },
 }
 """Who imports it. Whoever wants an agenda, a verdict or a nudge asks these."""
@@ -484,18 +484,18 @@ def test_agenda_fingerprint_verdict_and_nudge_are_made_in_one_place(module, name
 
 WAYS_TO_ACT = {
     *(
-        "atm.services.mail.sending",
-        "atm.services.board.working",
-        "atm.services.board.planning",
-        "atm.services.board.reviews",
+        "atm.mail.services.sending",
+        "atm.board.services.working",
+        "atm.board.services.planning",
+        "atm.board.services.reviews",
     ),
-    *("atm.services.delivery.pushing", "atm.services.delivery.pane_delivery", "atm.services.worksync.nudges"),
+    *("atm.delivery.services.pushing", "atm.delivery.services.pane_delivery", "atm.worksync.services.nudges"),
 }
 PASSIVE = (
-    "domain/worksync",
-    "services/worksync/syncroom.py",
-    "services/worksync/reconcile.py",
-    "services/worksync/queue.py",
+    "worksync/rules",
+    "worksync/services/syncroom.py",
+    "worksync/services/reconcile.py",
+    "worksync/services/queue.py",
 )
 
 
@@ -630,7 +630,7 @@ def test_the_page_about_work_sync_names_every_reason_and_every_threshold():
 
 
 OF_WORK_SYNC = [
-    *("src/atm/domain/worksync", "src/atm/formats/worksync", "src/atm/services/worksync", "src/atm/ui/cli/worksync"),
+    *("src/atm/worksync/rules", "src/atm/worksync/formats", "src/atm/worksync/services", "src/atm/ui/cli/worksync"),
     *("src/atm/teamd/parts/worksync.py", "src/atm/ui/mcp/worksync.py"),
 ]
 
@@ -651,7 +651,7 @@ def test_the_types_of_work_sync_are_right():
 
 @proves("R002-20.6-05", "R002-27.1-49", "R002-27.2-46", "R002-27.3-17")
 def test_no_line_of_work_sync_ends_in_blanks():
-    folders = [ROOT / name for name in (*OF_WORK_SYNC, "tests/domain/worksync", "tests/services/worksync")]
+    folders = [ROOT / name for name in (*OF_WORK_SYNC, "tests/worksync/rules", "tests/worksync/services")]
     files = [path for one in folders for path in ([one] if one.is_file() else sorted(one.rglob("*.py")))]
     assert len(files) > 20
     for path in files:

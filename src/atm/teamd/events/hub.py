@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from atm.domain.events import TeamEvent
+from atm.events.rules import TeamEvent
 
 MOST_WAITING = 1000
 """Events that a listener may be behind. What comes after is dropped, and it is told how much."""

@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
-from atm.services.events import SETTLING, TeamEvents
-from atm.system.events.tree_watch import Touched, TreeWatch
+from atm.core.errors import AtmError
+from atm.events.adapters.tree_watch import Touched, TreeWatch
+from atm.events.services import SETTLING, TeamEvents
 from atm.teamd.loops import Door, in_thread
 
 if TYPE_CHECKING:
-    from atm.domain.events import TeamEvent
+    from atm.events.rules import TeamEvent
 
 LOOK_EVERY = 1.0
 """Seconds, where the system does not tell."""

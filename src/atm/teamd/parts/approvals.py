@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.approvals.policy import HUMAN
-from atm.domain.approvals.requests import WAITING
-from atm.domain.events import APPROVAL_ASKED, APPROVAL_DECIDED
-from atm.services.approvals.approvalroom import close_expired
-from atm.services.approvals.looking import tidy
-from atm.services.approvals.withdrawing import withdraw_moot
+from atm.approvals.rules.policy import HUMAN
+from atm.approvals.rules.requests import WAITING
+from atm.approvals.services.approvalroom import close_expired
+from atm.approvals.services.looking import tidy
+from atm.approvals.services.withdrawing import withdraw_moot
+from atm.events.rules import APPROVAL_ASKED, APPROVAL_DECIDED
 from atm.teamd.part import DaemonPart, LoopPlan
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.delivery import build_popups
 
 if TYPE_CHECKING:
-    from atm.domain.approvals.requests import Approval
-    from atm.domain.plain import Plain
-    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.approvals.rules.requests import Approval
+    from atm.approvals.services.approvalroom import Approvalroom
+    from atm.core.plain import Plain
     from atm.teamd.part import Core
 
 PERIOD = 1.0

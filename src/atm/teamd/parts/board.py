@@ -17,7 +17,7 @@ class BoardLoops:
         self._rounds = rounds
 
     def release(self, team: str) -> None:
-        from atm.services.board.leaving import release_silent
+        from atm.board.services.leaving import release_silent
 
         if self._rounds.room.rosters.is_completed(team) or not self._rounds.attempt(
             self._rounds.boardroom.tasks.exists, team
@@ -29,7 +29,7 @@ class BoardLoops:
 
     def remind_boards(self) -> int:
         """Reviews, plans and questions that wait. Boards that did not change and have nothing due cost one look."""
-        from atm.services.board.escalation import remind
+        from atm.board.services.escalation import remind
 
         done = 0
         for name in self._rounds.names():

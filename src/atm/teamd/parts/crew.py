@@ -8,7 +8,7 @@ from atm.teamd.part import DaemonPart, LoopPlan
 from atm.wiring.crew import build_crewroom
 
 if TYPE_CHECKING:
-    from atm.services.crew.crewroom import Crewroom
+    from atm.crew.services.crewroom import Crewroom
     from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 
@@ -23,7 +23,7 @@ class CrewLoops:
     def reconcile(self) -> int:
         if not self.crewroom.records.teams():
             return 0
-        from atm.services.crew.reaping import reconcile
+        from atm.crew.services.reaping import reconcile
 
         done = reconcile(self.crewroom)
         for record in done.cleared:

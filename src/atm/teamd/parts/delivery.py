@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from atm.domain.errors import AtmError
-from atm.domain.events import MESSAGE_SURFACED
-from atm.services.delivery.pushing import (
+from atm.core.errors import AtmError
+from atm.delivery.services.pushing import (
     AT_IT,
     GRACE,
     IN_DOUBT,
@@ -18,12 +17,13 @@ from atm.services.delivery.pushing import (
     push,
     why_it_waits,
 )
-from atm.services.delivery.turn_watch import TurnWatch
+from atm.delivery.services.turn_watch import TurnWatch
+from atm.events.rules import MESSAGE_SURFACED
 from atm.teamd.part import DaemonPart, LoopPlan
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
     from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
-from atm.domain.plain import counted
-from atm.services.mail.escalation import Told, WaitingMail, escalate
-from atm.services.mail.mailroom import Recipient
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.retention import compact_if_due
-from atm.services.mail.spooling import drain
+from atm.core.plain import counted
+from atm.events.rules import MESSAGE_ESCALATED, MESSAGE_FAILED
+from atm.mail.services.escalation import Told, WaitingMail, escalate
+from atm.mail.services.mailroom import Recipient
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.retention import compact_if_due
+from atm.mail.services.spooling import drain
 from atm.teamd.part import DaemonPart, LoopPlan
 
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
+    from atm.team.rules.team import Team
     from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.events import RUN_KINDS
+from atm.events.rules import RUN_KINDS
 from atm.teamd.part import DaemonPart, LoopPlan
 from atm.wiring.runs import build_runs
 
 if TYPE_CHECKING:
-    from atm.domain.runs.memory import RunEvent
+    from atm.runs.rules.memory import RunEvent
     from atm.teamd.part import Core
 
 PERIOD = 0.5

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from atm.domain.events import TASK_CHANGED
-from atm.services.sessions.sessionroom import SessionCaller
+from atm.events.rules import TASK_CHANGED
+from atm.sessions.services.sessionroom import SessionCaller
 from atm.teamd.part import DaemonPart, LoopPlan
 from atm.teamd.rounds import Attempt
 from atm.wiring.crew import build_crewroom
 from atm.wiring.sessions import build_sessionroom
 
 if TYPE_CHECKING:
-    from atm.domain.events import TeamEvent
-    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.events.rules import TeamEvent
+    from atm.sessions.services.sessionroom import SessionRoom
     from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 
@@ -43,7 +43,7 @@ class SessionLoops:
         return True
 
     def keep(self) -> int:
-        from atm.services.sessions.keeping import led_teams
+        from atm.sessions.services.keeping import led_teams
 
         desk = self.sessionroom
         with self._lock:
@@ -56,8 +56,8 @@ class SessionLoops:
         return done
 
     def _keep(self, team: str, is_finished: bool) -> int:
-        from atm.services.sessions.keeping import keep, restart_lost
-        from atm.services.sessions.zombies import watch_lead
+        from atm.sessions.services.keeping import keep, restart_lost
+        from atm.sessions.services.zombies import watch_lead
 
         desk, log = self.sessionroom, self._rounds.log
         watched = watch_lead(desk, team)

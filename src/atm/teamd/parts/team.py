@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.events import MEMBER_BACK, MEMBER_SILENT
-from atm.domain.team.liveness import OFFLINE, ONLINE
-from atm.services.checkup.tidying import STALE_AFTER, tidy
-from atm.services.team.presence import liveness
+from atm.checkup.services.tidying import STALE_AFTER, tidy
+from atm.events.rules import MEMBER_BACK, MEMBER_SILENT
+from atm.team.rules.liveness import OFFLINE, ONLINE
+from atm.team.services.presence import liveness
 from atm.teamd.part import DaemonPart, LoopPlan
 from atm.teamd.parts.board import BoardLoops
 

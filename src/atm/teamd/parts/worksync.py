@@ -11,12 +11,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
-from atm.domain import events as kinds
-from atm.domain.errors import AtmError
-from atm.domain.plain import counted
-from atm.domain.worksync.identity import Trusted
-from atm.domain.worksync.nudges import ESCALATION
-from atm.domain.worksync.triggers import (
+from atm.core.errors import AtmError
+from atm.core.plain import counted
+from atm.daemon.formats.control_line import BadLine
+from atm.events import rules as kinds
+from atm.team.services.registry import find_team
+from atm.teamd.part import DaemonPart, LoopPlan
+from atm.teamd.rounds import Attempt
+from atm.worksync.rules.identity import Trusted
+from atm.worksync.rules.nudges import ESCALATION
+from atm.worksync.rules.triggers import (
     ALL_MEMBERS,
     CONFIG_CHANGED,
     HEARTBEAT,
@@ -28,24 +32,20 @@ from atm.domain.worksync.triggers import (
     is_import,
     route,
 )
-from atm.formats.daemon.control_line import BadLine
-from atm.services.team.registry import find_team
-from atm.services.worksync.nudges import next_due
-from atm.services.worksync.queue import SyncQueue
-from atm.services.worksync.reports import replay, submit
-from atm.services.worksync.rounds import SyncRound, forget_members, members_of, run_round
-from atm.services.worksync.syncroom import running
-from atm.teamd.part import DaemonPart, LoopPlan
-from atm.teamd.rounds import Attempt
+from atm.worksync.services.nudges import next_due
+from atm.worksync.services.queue import SyncQueue
+from atm.worksync.services.reports import replay, submit
+from atm.worksync.services.rounds import SyncRound, forget_members, members_of, run_round
+from atm.worksync.services.syncroom import running
 
 if TYPE_CHECKING:
-    from atm.domain.events import TeamEvent
-    from atm.domain.plain import Plain
-    from atm.formats.daemon.control_line import Request
-    from atm.services.worksync.nudges import Dispatched
-    from atm.services.worksync.syncroom import SyncRoom
-    from atm.system.events.tree_watch import Touched
+    from atm.core.plain import Plain
+    from atm.daemon.formats.control_line import Request
+    from atm.events.adapters.tree_watch import Touched
+    from atm.events.rules import TeamEvent
     from atm.teamd.part import Core
+    from atm.worksync.services.nudges import Dispatched
+    from atm.worksync.services.syncroom import SyncRoom
 
 CONCURRENCY = 2
 MOST_NOTED = 10_000
@@ -216,7 +216,7 @@ class SyncWork:
     # Stalls: a system of its own, which only shares the files.
 
     def watch_stalls(self) -> int:
-        from atm.services.board.stall_watch import watch_stalls
+        from atm.board.services.stall_watch import watch_stalls
 
         syncroom, minutes, done = self._syncroom(), self._stall_minutes(), 0
         if minutes <= 0 or not self._is_awake_for(syncroom, min(STALL_GRACE, minutes * 60)):

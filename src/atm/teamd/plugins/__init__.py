@@ -1,1 +1,1 @@
-"""Plugins that come with atm, one file each. They import what every plugin may: `plugin_api` and `domain`."""
+"""Plugins that come with atm, one file each. They import what every plugin may: `api`."""

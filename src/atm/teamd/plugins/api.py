@@ -1,5 +1,5 @@
 """
-The contract between the daemon and a plugin: everything that a plugin may import of atm, besides `atm.domain`.
+The contract between the daemon and a plugin: everything that a plugin may import of atm, and nothing else is public.
 
 A plugin is an object with the four methods of `Plugin`, found through an entry point of the group `atm.plugins`. The
 daemon runs each enabled one in a process of its own and starts it again when it fails: a plugin that blocks, leaks,
@@ -15,29 +15,88 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from atm.domain.errors import AtmError
-from atm.domain.events import TeamEvent
-from atm.domain.setup.context import SystemContext
+from atm.core.errors import AtmError, NoSuchMember, NoSuchTeam, TeamCompleted
+from atm.core.names import is_claudes_team
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.events.rules import (
+    APPROVAL_ASKED,
+    APPROVAL_DECIDED,
+    KINDS,
+    MEMBER_BACK,
+    MEMBER_CHANGED,
+    MEMBER_JOINED,
+    MEMBER_LEFT,
+    MEMBER_SILENT,
+    MESSAGE_ESCALATED,
+    MESSAGE_FAILED,
+    MESSAGE_GONE,
+    MESSAGE_READ,
+    MESSAGE_SURFACED,
+    MESSAGE_WRITTEN,
+    PLUGIN_STATE,
+    SETTINGS_RELOADED,
+    TASK_CHANGED,
+    TASK_CREATED,
+    TASK_GONE,
+    TEAM_COMPLETED,
+    TEAM_CREATED,
+    TEAM_GONE,
+    TeamEvent,
+)
+from atm.setup.rules.context import SystemContext
+from atm.team.rules.liveness import OFFLINE
 
 __all__ = [
+    "APPROVAL_ASKED",
+    "APPROVAL_DECIDED",
     "DROPPED",
     "GROUP",
+    "KINDS",
+    "MEMBER_BACK",
+    "MEMBER_CHANGED",
+    "MEMBER_JOINED",
+    "MEMBER_LEFT",
+    "MEMBER_SILENT",
+    "MESSAGE_ESCALATED",
+    "MESSAGE_FAILED",
+    "MESSAGE_GONE",
+    "MESSAGE_READ",
+    "MESSAGE_SURFACED",
+    "MESSAGE_WRITTEN",
+    "OFFLINE",
+    "PLUGIN_STATE",
+    "SETTINGS_RELOADED",
+    "TASK_CHANGED",
+    "TASK_CREATED",
+    "TASK_GONE",
+    "TEAM_COMPLETED",
+    "TEAM_CREATED",
+    "TEAM_GONE",
+    "AtmError",
     "Cancel",
     "Capability",
     "CapabilityMissing",
     "Letter",
     "Mail",
     "MemberFacts",
+    "NoSuchMember",
+    "NoSuchTeam",
     "Plugin",
     "PluginContext",
     "PluginError",
     "PluginMetadata",
     "Roster",
     "Sent",
+    "SystemContext",
+    "TeamCompleted",
     "TeamEvent",
     "TeamFacts",
     "Unread",
     "Unsuitable",
+    "counted",
+    "is_claudes_team",
+    "one_line",
 ]
 
 GROUP = "atm.plugins"

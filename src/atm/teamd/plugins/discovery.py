@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.domain.errors import AtmError, RequestError
-from atm.domain.names import check_new_name, nearest_name
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.core.errors import AtmError, RequestError
+from atm.core.names import check_new_name, nearest_name
+from atm.core.untrusted_text import one_line
+from atm.files.formats.json_record import NotJson, decode_object, to_text
 from atm.teamd.plugins.api import GROUP, Capability, Plugin, PluginError, PluginMetadata
 from atm.teamd.plugins.process_care import end_group
 
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 SECONDS_TO_DESCRIBE = 15.0
 MODULE = "atm.teamd.plugins.inside.process"

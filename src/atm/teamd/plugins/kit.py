@@ -20,13 +20,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from atm.domain.events import TeamEvent
-from atm.domain.setup.claude_version import schema_for
-from atm.domain.setup.context import RepoContext, SystemContext
-from atm.domain.team.team import Member
-from atm.services.mail import posting
-from atm.services.mail import sending as mail
-from atm.services.roster.members import add_member, create_team
+from atm.events.rules import TeamEvent
+from atm.mail.services import posting
+from atm.mail.services import sending as mail
+from atm.roster.services.members import add_member, create_team
+from atm.setup.rules.context import RepoContext, SystemContext
+from atm.team.rules.team import Member
 from atm.teamd.plugins.api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugins.discovery import checked_metadata
 from atm.teamd.plugins.inside.context import Context, EventStream, MailDesk
@@ -34,6 +33,7 @@ from atm.teamd.plugins.inside.folder import Folder
 from atm.teamd.plugins.inside.room import PluginRoom
 from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.testing import FakeClock, MemoryTasks, memory_room
+from atm.vendors.claude_version import schema_for
 
 T = TypeVar("T")
 

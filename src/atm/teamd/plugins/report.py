@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Mapping
 
-from atm.domain.plain import counted
+from atm.core.plain import counted
 from atm.teamd.plugins.api import PluginMetadata, Unsuitable
 from atm.teamd.plugins.wire import END, LOG, Budget, LineWriter, known_level
 

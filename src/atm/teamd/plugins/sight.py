@@ -1,5 +1,5 @@
 """
-The fence around a plugin: the rule of `domain.plugins.sight` over rosters as they are now.
+The fence around a plugin: the rule of `plugins.rules.sight` over rosters as they are now.
 
 Rosters change while plugins run, so each question reads the roster again, which costs one `stat` while it is the same
 (0033). Where a folder really lies is remembered for a few seconds.
@@ -10,17 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from atm.domain.errors import AtmError
-from atm.domain.plugins.sight import PluginScope, Workplace, may_hear, may_see, names_in
-from atm.domain.team.team import Team
-from atm.domain.untrusted_text import shell_words
-from atm.ports.team.rosters import Rosters
-from atm.system.git.worktrees import worktree_of
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import shell_words
+from atm.git.adapters.worktrees import worktree_of
+from atm.plugins.rules.sight import PluginScope, Workplace, may_hear, may_see, names_in
+from atm.team.ports.rosters import Rosters
+from atm.team.rules.team import Team
 from atm.teamd.plugins.api import PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.events import TeamEvent
+    from atm.events.rules import TeamEvent
 
 REMEMBERED_FOR = 10.0
 """Seconds. Folders rarely become links or worktrees while somebody works in them."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atm.domain.plugins.health import RestartPolicy
-from atm.formats.files.layout import Layout
+from atm.files.formats.layout import Layout
+from atm.plugins.rules.health import RestartPolicy
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found
 from atm.teamd.plugins.order import PluginOrder

@@ -11,11 +11,11 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 # From the host.
 START, STOP, EVENT, MAIL, NOTED = "start", "stop", "event", "mail", "noted"

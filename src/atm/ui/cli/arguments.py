@@ -7,7 +7,7 @@ give help, shell completion and the reference page, so that none of them can dis
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ def _take_team(command: Command, plain: list[str], values: dict[str, Parsed]) ->
 
 
 def _unknown(word: str, known: list[str], what: str, command: Command, hint: str | None = None) -> UsageError:
-    from atm.domain.names import nearest_name
+    from atm.core.names import nearest_name
 
     near = nearest_name(word, known)
     hint = hint or (f"did you mean {near!r}?" if near else f"see `atm {command.name} --help`")

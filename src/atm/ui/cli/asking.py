@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False

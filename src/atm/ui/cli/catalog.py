@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ ELSEWHERE = {
 def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
     """A command's table and its function. Only the module of that command is imported."""
     if name not in COMMANDS:
-        from atm.domain.names import nearest_name
+        from atm.core.names import nearest_name
 
         near = nearest_name(name, list(COMMANDS))
         raise UsageError(f"unknown command {name!r}", f"did you mean `atm {near}`?" if near else "see `atm --help`")

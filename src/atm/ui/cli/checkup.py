@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from atm import __version__, config
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
-from atm.services.checkup.checkup import Look, examine, findings_of, known_teams, mend
-from atm.services.checkup.findings import NOTE, OK, PROBLEM, WARNING, Check, Finding
+from atm.checkup.services.checkup import Look, examine, findings_of, known_teams, mend
+from atm.checkup.services.findings import NOTE, OK, PROBLEM, WARNING, Check, Finding
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.waiting import Spinner
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.config import Settings
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
-    from atm.services.team.belonging import RepositoryTeams
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.services.belonging import RepositoryTeams
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -79,11 +79,11 @@ class Doctor:
 
     def _more(self, boardroom: FullBoardroom) -> list[tuple[str, Look]]:
         """What surrounds the mail."""
-        from atm.services.checkup import surroundings as around
-        from atm.services.checkup.crew import examine_agents
-        from atm.services.checkup.policies import examine_policy
-        from atm.services.checkup.repositories import examine_repositories
-        from atm.services.checkup.sessions import examine_sessions
+        from atm.checkup.services import surroundings as around
+        from atm.checkup.services.crew import examine_agents
+        from atm.checkup.services.policies import examine_policy
+        from atm.checkup.services.repositories import examine_repositories
+        from atm.checkup.services.sessions import examine_sessions
         from atm.ui.views.extras import extra_command
         from atm.wiring.approvals import build_approval_policy, policy_problems
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
@@ -120,7 +120,7 @@ class Doctor:
         ]
 
     def _teams_here(self, room: Teamroom) -> RepositoryTeams | None:
-        from atm.services.team.belonging import RepositoryTeams
+        from atm.team.services.belonging import RepositoryTeams
         from atm.wiring.files import build_repositories
 
         here = build_repositories().around(working_folder())

@@ -7,9 +7,9 @@ What is in a log was said by agents, plugins and networks: it is shown as text, 
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.json_record import encode
-from atm.formats.files.times import from_iso
+from atm.core.untrusted_text import one_line
+from atm.files.formats.json_record import encode
+from atm.files.formats.times import from_iso
 from atm.ui.cli.arguments import NUMBER, WHOLE, Option
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BOLD, DIM, RED, YELLOW
@@ -17,7 +17,7 @@ from atm.wiring.daemon import follow_daemon_log, has_daemon_log, read_daemon_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import AtmError, UsageError
+from atm.core.errors import AtmError, UsageError
 from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
 
-    from atm.services.team.choosing import Choice
+    from atm.team.services.choosing import Choice
     from atm.ui.cli.arguments import Args, Command
     from atm.ui.cli.session import Session
 
@@ -193,7 +193,7 @@ def _do(args: Args, session: Session, execute: Callable[[Args, Session], int]) -
 
 
 def _said_yes(session: Session, about: str = "") -> bool:
-    from atm.domain.untrusted_text import many_lines
+    from atm.core.untrusted_text import many_lines
     from atm.ui.cli.asking import can_ask, said_yes_to
 
     session.flush()
@@ -283,7 +283,7 @@ def _wants_json() -> bool:
 
 
 def _say(error: AtmError, as_json: bool) -> int:
-    from atm.domain.untrusted_text import many_lines, one_line
+    from atm.core.untrusted_text import many_lines, one_line
     from atm.ui.cli.overview import colour
     from atm.ui.views.style import BOLD, GREEN, RED
 
@@ -298,7 +298,7 @@ def _say(error: AtmError, as_json: bool) -> int:
     lines[1:] = [line.replace("fix:", style("fix:", GREEN), 1) for line in lines[1:]]
     sys.stderr.write("\n".join([*lines, ""]))
     if as_json or _wants_json():
-        from atm.formats.files.json_record import encode
+        from atm.files.formats.json_record import encode
 
         if isinstance(sys.stdout, ClosedOutput):
             return ERROR

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.files.times import from_iso, to_iso
+from atm.core.untrusted_text import many_lines, one_line
+from atm.files.formats.times import from_iso, to_iso
 from atm.ui.views.ages import ago
 from atm.ui.views.style import BOLD, DIM, GREEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
+    from atm.mail.rules.messages import Message
     from atm.ui.cli.session import Session
 
 

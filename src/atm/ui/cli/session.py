@@ -6,10 +6,10 @@ import os
 import sys
 
 from atm import config
-from atm.domain.errors import AtmError, UsageError
-from atm.domain.names import parse_address, same_name
-from atm.formats.files.json_record import encode
-from atm.services.team.registry import only_one
+from atm.core.errors import AtmError, UsageError
+from atm.core.names import parse_address, same_name
+from atm.files.formats.json_record import encode
+from atm.team.services.registry import only_one
 from atm.wiring.files import build_repositories, find_layout, interruptions
 from atm.wiring.mail import build_room
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TextIO
 
+    from atm.board.ports.workplaces import AgentPlaces
     from atm.config import Settings
-    from atm.domain.team.choosing import Whereabouts
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.workplaces import AgentPlaces
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
-    from atm.services.team.choosing import Choice
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.rules.choosing import Whereabouts
+    from atm.team.services.choosing import Choice
     from atm.ui.cli.arguments import Args
 
 LARGEST_RECORD = 1 << 20
@@ -156,7 +156,7 @@ class Session:
 
     def team(self, args: Args) -> str:
         """The team that a command means: its flag, then the settings, then what can be told from here."""
-        from atm.domain.names import check_known_name
+        from atm.core.names import check_known_name
 
         named = args.text("team") or self.settings.text("core.default_team")
         if named:
@@ -164,7 +164,7 @@ class Session:
         if self.choice is None:
             if only := only_one(self.room):
                 return only
-            from atm.services.team.choosing import choose_team
+            from atm.team.services.choosing import choose_team
 
             self.choice = self._ask_for_team(self) if self._ask_for_team else choose_team(self.room, self.whereabouts)
         return self.choice.team
@@ -172,7 +172,7 @@ class Session:
     @property
     def whereabouts(self) -> Whereabouts:
         """Where this command is run, and by whom, for whoever has to tell which team is meant."""
-        from atm.domain.team.choosing import Whereabouts
+        from atm.team.rules.choosing import Whereabouts
 
         identity = self.settings.setting("core.identity")
         me = self.speaker or (str(identity.value) if identity.origin != "default" else "")
@@ -187,12 +187,12 @@ class Session:
 
     def named(self, args: Args, flag: str = "as") -> str:
         """Who a command says that it acts as."""
-        from atm.domain.names import check_sender
+        from atm.core.names import check_sender
 
         given = args.text("as") if args.text(flag) is None else args.text(flag)
         if given is None and "ATM_NOBODY" in self.environment:
-            from atm.domain.errors import NotAllowed
-            from atm.domain.team.shared_server import IN_WORDS
+            from atm.core.errors import NotAllowed
+            from atm.team.rules.shared_server import IN_WORDS
 
             raise NotAllowed(IN_WORDS.partition(". ")[0], "start Codex with `--no-daemon`, or name the member: --as")
         # An empty name is a variable that was not set, and not the person at the terminal.
@@ -206,7 +206,7 @@ class Session:
 
     def check_speaks_for(self, who: str, team: str) -> None:
         if os.path.isdir(self.layout.processes):  # agents run here: this may be one of theirs
-            from atm.services.team.standing import check_speaker
+            from atm.team.services.standing import check_speaker
 
             check_speaker(self.room, team, who)
 
@@ -343,7 +343,7 @@ class Session:
         return question_of(build_agent_records(self.layout).read(team, member))
 
     def warn(self, text: str) -> None:
-        from atm.domain.untrusted_text import one_line
+        from atm.core.untrusted_text import one_line
 
         self._put(sys.stderr, f"{fitted(one_line(text), sys.stderr)}\n")
 
@@ -367,7 +367,7 @@ def harmless(text: str) -> str:
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    from atm.domain.untrusted_text import many_lines
+    from atm.core.untrusted_text import many_lines
 
     if "\x1b" not in text or not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("ATM_NO_COLOR"):
         return many_lines(text)

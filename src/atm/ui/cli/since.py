@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 from atm.ui.cli.arguments import Args
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ def since(args: Args, session: Session) -> float | None:
     sizes = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     if given[-1:] in sizes and given[:-1].isascii() and given[:-1].isdecimal() and len(given) < 12:
         return session.room.clock.now() - int(given[:-1]) * sizes[given[-1]]
-    from atm.formats.files.times import from_iso
+    from atm.files.formats.times import from_iso
 
     at = from_iso(given)
     if at is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 from atm.ui.cli.arguments import AS, TEAM, Argument, Command, Option
 from atm.ui.verbs.verb import TOOL, Given
 

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.ui.views.fitting import cut, last_lines
 from atm.ui.views.style import terminal_columns
 from atm.wiring.files import interruptions

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atm.formats.board.task_history import Past
+    from atm.board.formats.task_history import Past
 
 
 @dataclass(slots=True)

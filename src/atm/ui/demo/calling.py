@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from atm.domain.untrusted_text import shell_word
+from atm.core.untrusted_text import shell_word
 
 
 def first_to_type() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BOLD, DIM, GREEN, RED

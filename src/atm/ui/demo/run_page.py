@@ -14,8 +14,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import NotJson, decode_object
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import NotJson, decode_object
 from atm.ui.demo.run_repository import TEAM
 from atm.ui.demo.run_sandbox import DemoTrouble
 from atm.wiring.daemon import ask_daemon, stop_daemon

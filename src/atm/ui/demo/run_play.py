@@ -15,10 +15,10 @@ import textwrap
 import time
 from dataclasses import dataclass, field
 
-from atm.domain.runs import memory as kinds
-from atm.domain.runs.memory import RunMemory
-from atm.formats.files.json_record import NotJson, decode_object
-from atm.formats.runs.event_line import decode_events
+from atm.files.formats.json_record import NotJson, decode_object
+from atm.runs.formats.event_line import decode_events
+from atm.runs.rules import memory as kinds
+from atm.runs.rules.memory import RunMemory
 from atm.ui.demo.run_repository import TEAM
 from atm.ui.demo.run_sandbox import SECONDS, DemoTrouble
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
-    from atm.domain.plain import Plain
-    from atm.domain.runs.memory import RunEvent
+    from atm.core.plain import Plain
+    from atm.runs.rules.memory import RunEvent
     from atm.ui.demo.run_sandbox import Sandbox
 
 COMMAND = ("run", "--crew", "crew.toml", "--plan", "plan.md", "--yes")

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.demo.run_sandbox import Sandbox
 
 

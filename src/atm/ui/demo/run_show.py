@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from atm.domain.runs import memory as kinds
-from atm.domain.untrusted_text import shell_word
-from atm.formats.runs.report_text import seconds_in_words
+from atm.core.untrusted_text import shell_word
+from atm.runs.formats.report_text import seconds_in_words
+from atm.runs.rules import memory as kinds
 from atm.ui.cli.render import Style
 from atm.ui.demo.calling import first_to_type
 from atm.ui.demo.run_page import MINUTES, DemoPage, open_page
@@ -23,7 +23,7 @@ from atm.ui.views.team.signs import cell_sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.memory import RunEvent
+    from atm.runs.rules.memory import RunEvent
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
     from atm.ui.demo.run_proof import Claim

@@ -12,8 +12,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from atm.domain.team.team import Member
-from atm.services.roster.members import add_member, create_team
+from atm.roster.services.members import add_member, create_team
+from atm.team.rules.team import Member
 from atm.ui.demo.storm_workers import READER, TEAM
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room

@@ -12,23 +12,23 @@ import random
 import sys
 import time
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.messages import Message
-from atm.formats.files.json_record import NotJson, RawArray, to_bytes, to_text
-from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import encode_row, only
-from atm.services.mail.posting import Draft
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, take
-from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import NotJson, RawArray, to_bytes, to_text
+from atm.files.formats.times import to_iso
+from atm.mail.formats.inbox import encode_row, only
+from atm.mail.rules.messages import Message
+from atm.mail.services.posting import Draft
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.reading import Filter, take
+from atm.mail.services.sending import send
+from atm.mail.services.spooling import drain
+from atm.team.services.registry import find_team
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
 
 TEAM, READER = "storm", "reader"
 

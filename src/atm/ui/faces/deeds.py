@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.domain.untrusted_text import shell_word
+from atm.core.untrusted_text import shell_word
 from atm.ui.faces.view_names import AGENT, APPROVALS, MAIL, MERGE, RUNS, SESSIONS, TASK, TEAMS, THREAD
 from atm.ui.views.team.seen import TeamSeen
 

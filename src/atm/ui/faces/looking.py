@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atm.formats.files.layout import Layout
-    from atm.ports.runs import Runs
+    from atm.files.formats.layout import Layout
+    from atm.runs.ports import Runs
 
 LOOK_EVERY = 5.0
 """Seconds: who falls silent changes no file. Everything else is seen when its file changes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from atm.formats.files.json_record import encode, to_bytes
+from atm.files.formats.json_record import encode, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

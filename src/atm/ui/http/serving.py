@@ -7,7 +7,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.http.peers import MOST_CONNECTIONS, UNKNOWN, Peer, peer_of
 from atm.wiring.daemon import can_tell_users, user_at
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
-from atm.domain.names import check_sender, same_name
-from atm.domain.team.team import is_human
-from atm.services.board.boardroom import SERVER_SOURCE
-from atm.services.mail.mailroom import recipient_in
-from atm.services.team.presence import beat, last_beat
-from atm.services.team.standing import is_proven_boss
+from atm.board.services.boardroom import SERVER_SOURCE
+from atm.core.errors import NoSuchMember, NoSuchTeam, NotAllowed
+from atm.core.names import check_sender, same_name
+from atm.mail.services.mailroom import recipient_in
+from atm.team.rules.team import is_human
+from atm.team.services.presence import beat, last_beat
+from atm.team.services.standing import is_proven_boss
 from atm.ui.mcp.serving.roles import OBSERVER
 from atm.ui.mcp.tool import BOSSES
 
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
-    from atm.services.mail.mailroom import Recipient
+    from atm.mail.services.mailroom import Recipient
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
 
 BEAT_EVERY = 30.0

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
 
-from atm.formats.files.json_record import encode, to_bytes
+from atm.files.formats.json_record import encode, to_bytes
 from atm.ui.mcp.wording import body
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.errors import AtmError
-    from atm.domain.plain import Plain
+    from atm.core.errors import AtmError
+    from atm.core.plain import Plain
 
 LONGEST_ERROR = 4000
 

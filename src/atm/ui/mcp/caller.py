@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atm.services.team.registry import find_team
+from atm.team.services.registry import find_team
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from atm.board.ports.tasks import Tasks
+    from atm.board.ports.workplaces import AgentPlaces
     from atm.config import Settings
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.tasks import Tasks
-    from atm.ports.board.workplaces import AgentPlaces
-    from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.roster.teamroom import Teamroom
+    from atm.files.formats.layout import Layout
+    from atm.roster.services.full_boardroom import FullBoardroom
+    from atm.roster.services.teamroom import Teamroom
+    from atm.team.rules.team import Team
 
 
 class Caller:

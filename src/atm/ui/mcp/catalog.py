@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import RequestError
+from atm.core.errors import RequestError
 from atm.ui.mcp import roster as team_tools
 from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.approvals import answering as approval_tools
@@ -17,7 +17,7 @@ from atm.ui.mcp.mail import sending as mail_tools
 from atm.ui.mcp.mail.reading import confirm, give_back
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 

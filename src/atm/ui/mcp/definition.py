@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NotAllowed
+from atm.core.errors import NotAllowed
 from atm.ui.mcp.schema import takes
 from atm.ui.mcp.tool import WORKERS, Tool
 from atm.ui.verbs.verb import Given
@@ -12,7 +12,7 @@ from atm.ui.verbs.verb import Given
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 

@@ -10,8 +10,8 @@ Light, because `atm mcp` says it: no dataclasses here.
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, RequestError
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.core.errors import AtmError, RequestError
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 VERSION = 1
 LONGEST_HELLO = 16_384

@@ -13,18 +13,18 @@ import stat
 from typing import TYPE_CHECKING
 
 from atm import config
-from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
-from atm.domain.names import check_known_name, check_sender
-from atm.services.team.choosing import only_team
-from atm.services.team.standing import check_speaker, is_boss, record_agent
+from atm.core.errors import BadSetting, NoSuchTeam, UsageError
+from atm.core.names import check_known_name, check_sender
+from atm.team.services.choosing import only_team
+from atm.team.services.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, is_the_persons, launched_with
 from atm.ui.mcp.tool import BOSSES
 from atm.wiring.delivery import meet_terminal
 
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
+    from atm.team.rules.team import Team
     from atm.ui.mcp.hello import IdentityClaim
 
 LARGEST_SETTINGS = 1 << 20

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from atm.domain.errors import AtmError
-    from atm.domain.events import TeamEvent
-    from atm.domain.plain import Plain
+    from atm.core.errors import AtmError
+    from atm.core.plain import Plain
+    from atm.events.rules import TeamEvent
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import RequestError
-from atm.services.delivery.briefing import brief
+from atm.core.errors import RequestError
+from atm.delivery.services.briefing import brief
 from atm.ui.mcp.actor import actor
 from atm.ui.mcp.catalog import find_tool
 from atm.ui.mcp.tool import BOSSES, WORKERS
 from atm.ui.mcp.wording import line
 
 if TYPE_CHECKING:
-    from atm.domain.delivery.briefing import Briefing
+    from atm.delivery.rules.briefing import Briefing
     from atm.ui.mcp.caller import Caller
 
 MOST_NAMES, MOST_WORK = 20, 10

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from atm.domain.errors import NotAllowed, RequestError
-from atm.domain.events import TeamEvent
-from atm.domain.names import check_known_name, same_name
-from atm.formats.files.json_record import encode
-from atm.services.mail.reading import Filter, peek
+from atm.core.errors import NotAllowed, RequestError
+from atm.core.names import check_known_name, same_name
+from atm.events.rules import TeamEvent
+from atm.files.formats.json_record import encode
+from atm.mail.services.reading import Filter, peek
 from atm.ui.mcp.actor import home, leads
 from atm.ui.mcp.answers import harmless, shown
 from atm.ui.mcp.board.looking import board_name, board_seen
@@ -27,7 +27,7 @@ from atm.ui.mcp.wording import NOTICE
 from atm.ui.mcp.worksync import agenda_text
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
 
 JSON, TEXT = "application/json", "text/plain"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.names import same_name
-from atm.services.snapshot.members import facts_of_all, member_facts
-from atm.services.team.lifecycle import standing
+from atm.core.names import same_name
+from atm.snapshot.services.members import facts_of_all, member_facts
+from atm.team.services.lifecycle import standing
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.board.view import counts
 from atm.ui.mcp.definition import define
@@ -15,8 +15,8 @@ from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import LONGEST_LINE, known, line
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Member, Team
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Member, Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import UsageError
-from atm.domain.names import nearest_name
+from atm.core.errors import UsageError
+from atm.core.names import nearest_name
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.tool import Schema
 
 MOST_ITEMS = 100

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from atm.ui.mcp.serving.roles import HUMAN, LEAD, ROLES, TEAMMATE
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
 
     Schema = Mapping[str, Plain]

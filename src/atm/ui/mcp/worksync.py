@@ -11,13 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atm import __version__
-from atm.domain.errors import NoSuchMember, NoSuchTeam
-from atm.domain.names import same_name
-from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
-from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, MEMBER_INACTIVE, ReportVerdict
-from atm.services.delivery.briefing import brief
-from atm.services.worksync.reading import View, block_in_words, block_of, check_may_see, view
-from atm.services.worksync.reports import ReportAnswer, judge_or_note
+from atm.core.errors import NoSuchMember, NoSuchTeam
+from atm.core.names import same_name
+from atm.delivery.services.briefing import brief
 from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
@@ -26,13 +22,17 @@ from atm.ui.mcp.tool import EVERYBODY, Tool
 from atm.ui.mcp.wording import NOTICE, line
 from atm.wiring.daemon import judge_report
 from atm.wiring.worksync import build_syncroom
+from atm.worksync.rules.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
+from atm.worksync.rules.reports import CAPABILITY_UNAVAILABLE, MEMBER_INACTIVE, ReportVerdict
+from atm.worksync.services.reading import View, block_in_words, block_of, check_may_see, view
+from atm.worksync.services.reports import ReportAnswer, judge_or_note
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
+    from atm.worksync.services.syncroom import SyncRoom
 
 MOST_WORK, LONGEST_WORK = 10, 160
 _SOURCES = {"environment": PROCESS_TEAM, "token": RUNTIME_SESSION}

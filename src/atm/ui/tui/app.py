@@ -22,7 +22,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.geometry import Region
 
-from atm.domain.untrusted_text import one_line, shell_word
+from atm.core.untrusted_text import one_line, shell_word
 from atm.ui.faces.commands import run_atm
 from atm.ui.tui.frame import SMALL, WIDE, Screen, draw
 from atm.ui.tui.keys import Wish, choose, press, submit
@@ -34,7 +34,7 @@ from atm.ui.views.team.signs import BROKEN, PROVEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.ports.files.clock import Clock
+    from atm.files.ports.clock import Clock
     from atm.ui.tui.reading import Fetched, TeamLook, TeamReader
 
 LEAST_BETWEEN = 0.25

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import localtime, strftime
 
-from atm.domain.crew.costs import total_cost
+from atm.crew.rules.costs import total_cost
 from atm.ui.faces.deeds import spelled
 from atm.ui.faces.view_names import (
     AGENT,

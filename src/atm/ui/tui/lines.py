@@ -6,7 +6,7 @@ No markup anywhere: a piece is text and a meaning, so nothing that an agent wrot
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import many_lines, one_line
+from atm.core.untrusted_text import many_lines, one_line
 from atm.ui.views.fitting import cut, wrapped_line
 from atm.ui.views.style import width_of
 

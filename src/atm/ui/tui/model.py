@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.services.snapshot.happenings import Happening
-    from atm.services.snapshot.threads import MailThread
+    from atm.snapshot.services.happenings import Happening
+    from atm.snapshot.services.threads import MailThread
     from atm.ui.faces.deeds import KeyOffer
     from atm.ui.faces.view_names import Target
     from atm.ui.tui.lines import Line

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.ui.tui.model import Model
 from atm.ui.tui.panels.about import about
 from atm.ui.views.team.attention import IDLE, NEEDS, PROBLEMS, WORKING, attention

@@ -10,21 +10,21 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from atm.domain.board.dependencies import Board
-from atm.domain.errors import AtmError
-from atm.domain.merges.shown_state import shown_item
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.domain.work_errors import NoSuchAgent
-from atm.formats.approvals.records import approval_json
-from atm.formats.files.dataclass_record import made_from
-from atm.services.crew.ending import agent_named
-from atm.services.crew.looking import last_output
-from atm.services.mail.bookkeeping import all_told
-from atm.services.runs.starting import run_line
-from atm.services.sessions.listing import list_teams
-from atm.services.snapshot.happenings import happenings
-from atm.services.snapshot.threads import threads_in
+from atm.approvals.formats.records import approval_json
+from atm.board.rules.dependencies import Board
+from atm.core.errors import AtmError
+from atm.core.plain import counted
+from atm.core.untrusted_text import many_lines, one_line
+from atm.core.work_errors import NoSuchAgent
+from atm.crew.services.ending import agent_named
+from atm.crew.services.looking import last_output
+from atm.files.formats.dataclass_record import made_from
+from atm.mail.services.bookkeeping import all_told
+from atm.merges.rules.shown_state import shown_item
+from atm.runs.services.starting import run_line
+from atm.sessions.services.listing import list_teams
+from atm.snapshot.services.happenings import happenings
+from atm.snapshot.services.threads import threads_in
 from atm.ui.faces.commands import run_atm
 from atm.ui.faces.looking import looks
 from atm.ui.tui import needs
@@ -35,8 +35,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.snapshot.composing import Snapshots
+    from atm.crew.services.crewroom import Crewroom
+    from atm.snapshot.services.composing import Snapshots
     from atm.ui.cli.session import Session
     from atm.ui.views.team.seen import TeamSeen
 
@@ -123,7 +123,7 @@ class TeamReader:
         return threads_in(all_told(self.session.room, team))
 
     def approvals(self, team: str) -> object:
-        from atm.services.approvals.looking import everything_in
+        from atm.approvals.services.looking import everything_in
         from atm.wiring.approvals import build_approvalroom
 
         session = self.session

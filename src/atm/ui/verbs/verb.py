@@ -11,13 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Task
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.board.boardroom import Boardroom
-    from atm.services.board.hooks import HookVerdict
-    from atm.services.board.working import Claimed
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Task
+    from atm.board.services.boardroom import Boardroom
+    from atm.board.services.hooks import HookVerdict
+    from atm.board.services.working import Claimed
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
 
     Does = Callable[["Acting", "Given"], "Done | Claimed"]
 
@@ -198,8 +198,8 @@ class Done:
 
 def number_of(boardroom: Boardroom, team: str, said: str) -> str:
     """The number of the task that is meant. Where the number itself is said, the board is not read."""
-    from atm.domain.board.naming import is_number, meant_task
-    from atm.domain.board.tasks import task_id
+    from atm.board.rules.naming import is_number, meant_task
+    from atm.board.rules.tasks import task_id
 
     return task_id(said) if is_number(said) else meant_task(boardroom.tasks.board(team), said)
 

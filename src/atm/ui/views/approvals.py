@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.requests import WAITING
-from atm.domain.excerpts import excerpt
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.files.times import to_iso
+from atm.approvals.rules.requests import WAITING
+from atm.core.excerpts import excerpt
+from atm.core.untrusted_text import many_lines, one_line
+from atm.files.formats.times import to_iso
 from atm.ui.views.ages import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.requests import Approval
+    from atm.approvals.rules.requests import Approval
 
 HEADS, WHAT = ("Id", "Who", "For", "What", "Where", "Waits"), 3
 LONGEST = 2000

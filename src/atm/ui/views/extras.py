@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 
 
 def extra_command(*extras: str) -> str:
     """The command that installs these extras beside this atm."""
-    from atm.domain.setup import installation
+    from atm.setup.rules import installation
     from atm.wiring.setup import read_installation
 
     return installation.extra_command(read_installation(), *extras)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.ui.views.style import width_of
 
 DRAWN = frozenset("│├└┌┐┘┤┬┴┼╭╮╰╯▌")
@@ -74,7 +74,7 @@ def _broken(word: str, columns: int) -> list[str]:
 
 def last_lines(output: str, most: int) -> list[str]:
     """The end of an output, without its colours, and harmless. Of what a program writes over itself, the last state."""
-    from atm.domain.crew.output import as_seen
+    from atm.crew.rules.output import as_seen
 
     return [said for line in as_seen(output).split("\n") if (said := one_line(line).strip())][-most:]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.mail.protocol_message import parse
+from atm.core.untrusted_text import many_lines, one_line
+from atm.mail.formats.protocol_message import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.mail.protocol_message import ProtocolMessage
+    from atm.mail.formats.protocol_message import ProtocolMessage
 
 SENTENCES = {
     "task_assignment": "You have a new task: #{task_id} {subject}",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.merges.shown_state import SHOWN, shown
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
+from atm.merges.rules.shown_state import SHOWN, shown
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 
 class Look:

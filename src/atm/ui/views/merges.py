@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.merges.items import MERGED
-from atm.domain.merges.shown_state import shown_item
-from atm.domain.untrusted_text import many_lines, one_line, shell_words
+from atm.core.untrusted_text import many_lines, one_line, shell_words
+from atm.merges.rules.items import MERGED
+from atm.merges.rules.shown_state import shown_item
 from atm.ui.views.looks import look
 from atm.ui.views.style import BOLD, GREEN, RED
 from atm.ui.views.tables import table
@@ -13,9 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.merges.items import MergeItem, MergeQueue
-    from atm.domain.merges.radar import Collision
+    from atm.board.rules.dependencies import Board
+    from atm.merges.rules.items import MergeItem, MergeQueue
+    from atm.merges.rules.radar import Collision
 
     Paint = Callable[..., str]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.board.tasks import FAILED
-from atm.domain.board.time_limits import standing_in_words
-from atm.domain.crew.agents import KILLED_BY, killed_in_words
-from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
-from atm.domain.merges.items import FAILED as MERGE_FAILED
-from atm.domain.merges.items import MERGING
-from atm.domain.merges.shown_state import CONFLICT, shown_state
-from atm.domain.plain import counted
-from atm.domain.runs import memory as kinds
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.runs.report_text import seconds_in_words, spent_in_words
+from atm.board.rules.tasks import FAILED
+from atm.board.rules.time_limits import standing_in_words
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line, shell_words
+from atm.crew.rules.agents import KILLED_BY, killed_in_words
+from atm.mail.rules.messages import PLAN, SHUTDOWN_ANSWER
+from atm.merges.rules.items import FAILED as MERGE_FAILED
+from atm.merges.rules.items import MERGING
+from atm.merges.rules.shown_state import CONFLICT, shown_state
+from atm.runs.formats.report_text import seconds_in_words, spent_in_words
+from atm.runs.rules import memory as kinds
 from atm.ui.views.board.failures import failure_lines, way_back
 from atm.ui.views.fitting import cut
 from atm.ui.views.looks import look
@@ -23,10 +23,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.domain.plain import Plain
-    from atm.domain.runs.memory import RunEvent, RunMemory
-    from atm.domain.runs.orders import RunOrder
-    from atm.domain.runs.view import AgentView, RunView
+    from atm.core.plain import Plain
+    from atm.runs.rules.memory import RunEvent, RunMemory
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.rules.view import AgentView, RunView
 
     Paint = Callable[..., str]
 

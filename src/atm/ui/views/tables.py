@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.ui.views.fitting import cut, wrapped_line
 from atm.ui.views.style import terminal_columns, width_of
 

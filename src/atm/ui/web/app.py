@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from atm import __version__
-from atm.domain.errors import AtmError
-from atm.domain.names import check_known_name
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_text
+from atm.core.errors import AtmError
+from atm.core.names import check_known_name
+from atm.core.untrusted_text import many_lines, one_line
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_text
 from atm.teamd.loops import in_thread
 from atm.ui.faces.deeds import spelled, words
 from atm.ui.web.endpoints import ENDPOINTS, openapi
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from atm.domain.plain import Plain
-    from atm.services.snapshot.replay import TeamPast
+    from atm.core.plain import Plain
+    from atm.snapshot.services.replay import TeamPast
     from atm.ui.web.doors import Doors, Visitor
     from atm.ui.web.reading import PageReader
 

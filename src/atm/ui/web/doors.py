@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atm.services.access import digest
+from atm.access.services import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.ports.files.clock import Chance, Clock
+    from atm.files.ports.clock import Chance, Clock
 
 HUMAN, OBSERVER = "human", "observer"
 

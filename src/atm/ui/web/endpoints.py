@@ -9,7 +9,7 @@ from atm import __version__
 from atm.ui.web.reading import NEEDS_ID, READABLE
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
     Schema = dict[str, Plain]
 

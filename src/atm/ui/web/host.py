@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.errors import AtmError, NotAllowed
-from atm.domain.team.agent_environment import OF_STARTED_AGENTS
-from atm.formats.daemon.control_line import BadLine
-from atm.services.team.standing import check_person
+from atm.core.errors import AtmError, NotAllowed
+from atm.daemon.formats.control_line import BadLine
+from atm.team.rules.agent_environment import OF_STARTED_AGENTS
+from atm.team.services.standing import check_person
 from atm.teamd.loops import in_thread
 from atm.ui.cli.session import Session
 from atm.ui.http.serving import HOST, listen
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from atm.domain.plain import Plain
-    from atm.formats.daemon.control_line import Request
+    from atm.core.plain import Plain
+    from atm.daemon.formats.control_line import Request
     from atm.teamd.surfaces import DaemonFacts
     from atm.ui.web.app import WebApp
 

@@ -10,16 +10,16 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.receipts import JOURNEY
-from atm.domain.untrusted_text import one_line, shell_word
-from atm.domain.work_errors import NoSuchAgent
-from atm.formats.files.json_record import NotJson, decode_object
-from atm.services.crew.ending import agent_named
-from atm.services.crew.looking import last_output
-from atm.services.mail.bookkeeping import all_told
-from atm.services.snapshot.replay import TeamPast, activity
-from atm.services.snapshot.threads import threads_in
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line, shell_word
+from atm.core.work_errors import NoSuchAgent
+from atm.crew.services.ending import agent_named
+from atm.crew.services.looking import last_output
+from atm.files.formats.json_record import NotJson, decode_object
+from atm.mail.rules.receipts import JOURNEY
+from atm.mail.services.bookkeeping import all_told
+from atm.snapshot.services.replay import TeamPast, activity
+from atm.snapshot.services.threads import threads_in
 from atm.ui.faces.commands import run_atm
 from atm.ui.views.letters import in_one_line
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, attention
@@ -29,10 +29,10 @@ from atm.ui.web.whole import whole_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.plain import Plain
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.snapshot.composing import Snapshots
-    from atm.services.snapshot.threads import MailSent
+    from atm.core.plain import Plain
+    from atm.crew.services.crewroom import Crewroom
+    from atm.snapshot.services.composing import Snapshots
+    from atm.snapshot.services.threads import MailSent
     from atm.ui.cli.session import Session
     from atm.ui.views.team.seen import TeamSeen
     from atm.ui.web.doors import Visitor

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import encode
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import encode
 from atm.ui.web.streams import Frame
 
 if TYPE_CHECKING:

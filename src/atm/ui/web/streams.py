@@ -13,8 +13,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import encode
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import encode
 from atm.teamd.loops import in_thread
 from atm.ui.faces.looking import looks
 from atm.ui.web.whole import change_between
@@ -22,7 +22,7 @@ from atm.ui.web.whole import change_between
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
     from atm.ui.web.whole import Whole
 
 MOST_KEPT = 256

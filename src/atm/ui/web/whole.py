@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.faces.deeds import KeyOffer
     from atm.ui.faces.view_names import Target
     from atm.ui.views.team.attention import AttentionRow

@@ -21,20 +21,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from atm.domain.errors import AtmError, NoSuchMember, NoSuchTeam, TeamCompleted
-from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
-from atm.domain.names import is_claudes_team
-from atm.domain.plain import counted
-from atm.domain.team.liveness import OFFLINE
-from atm.domain.untrusted_text import one_line
 from atm.teamd.plugins.api import (
+    MESSAGE_ESCALATED,
+    MESSAGE_FAILED,
+    OFFLINE,
+    AtmError,
     Cancel,
     Capability,
+    NoSuchMember,
+    NoSuchTeam,
     PluginContext,
     PluginError,
     PluginMetadata,
+    TeamCompleted,
     TeamFacts,
     Unsuitable,
+    counted,
+    is_claudes_team,
+    one_line,
 )
 
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0}

@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from atm.domain.plain import counted
+from atm.core.plain import counted
 from atm.teamd.plugins.process_care import MARK, ask_to_end, end_group, kill_strays
 from atm.teamd.plugins.wire import Budget, decode_line, encode_line, read_lines, read_some
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
     Hear = Callable[[str, Mapping[str, Plain]], None]
 

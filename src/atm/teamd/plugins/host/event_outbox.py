@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from atm.domain.events import TeamEvent
+from atm.events.rules import TeamEvent
 from atm.teamd.plugins.api import DROPPED
 from atm.teamd.plugins.wire import WINDOW
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-from atm.domain.events import TeamEvent
-from atm.domain.plugins.sight import Workplace, may_hear
-from atm.formats.files.layout import Layout
-from atm.ports.files.clock import Chance, Clock
-from atm.system.machine import RealChance, RealClock
+from atm.events.rules import TeamEvent
+from atm.files.adapters.machine import RealChance, RealClock
+from atm.files.formats.layout import Layout
+from atm.files.ports.clock import Chance, Clock
+from atm.plugins.rules.sight import Workplace, may_hear
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found, command, discover
 from atm.teamd.plugins.host.instance import PluginInstance, PluginLog, Surroundings
@@ -28,7 +28,7 @@ from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 SETTLE_EVERY = 30.0
 

@@ -1,7 +1,7 @@
 """
 One plugin in one place: started, started again after pauses that grow, stopped when asked.
 
-The rules of when are in `domain.plugins.health`; the process is `plugin_run`'s business. This keeps the two together,
+The rules of when are in `plugins.rules.health`; the process is `plugin_run`'s business. This keeps the two together,
 and sees to it that the members which the plugin played are gone when its process is.
 """
 
@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.names import same_name
-from atm.domain.plugins import health as plugin_health
-from atm.domain.plugins.health import DISABLED, RUN, RUNNING, PluginHealth
-from atm.domain.plugins.sight import PluginScope
-from atm.ports.files.clock import Chance, Clock
+from atm.core.names import same_name
+from atm.events.rules import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
+from atm.files.ports.clock import Chance, Clock
+from atm.plugins.rules import health as plugin_health
+from atm.plugins.rules.health import DISABLED, RUN, RUNNING, PluginHealth
+from atm.plugins.rules.sight import PluginScope
 from atm.teamd.plugins.api import Capability
 from atm.teamd.plugins.host.member_book import Played
 from atm.teamd.plugins.host.member_care import MemberCare
@@ -27,7 +27,7 @@ from atm.teamd.plugins.spec import Bounds, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 
 class PluginLog(Protocol):

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.events import TEAM_GONE, TeamEvent
-from atm.domain.plugins.sight import PluginScope, Workplace
+from atm.core.errors import AtmError, NoSuchTeam
+from atm.events.rules import TEAM_GONE, TeamEvent
+from atm.plugins.rules.sight import PluginScope, Workplace
 from atm.teamd.plugins.sight import Fence, Workplaces
 
 T = TypeVar("T")

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from atm.domain.names import is_safe_name
-from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
-from atm.formats.files.layout import Layout
-from atm.system.files.disk import RealDisk
-from atm.system.files.whole_files import read_whole, write_over
+from atm.core.names import is_safe_name
+from atm.files.adapters.disk import RealDisk
+from atm.files.adapters.whole_files import read_whole, write_over
+from atm.files.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
+from atm.files.formats.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 Played = tuple[str, str]
 """(team, name)"""

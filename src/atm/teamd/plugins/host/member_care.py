@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from atm.board.services.leaving import release_all
 from atm.config import Settings
-from atm.formats.files.layout import Layout
-from atm.services.board.leaving import release_all
+from atm.files.formats.layout import Layout
 from atm.teamd.plugins.host.member_book import MemberBook, Played
 from atm.teamd.plugins.inside.synthetic_members import retire
 from atm.wiring.board import build_boardroom

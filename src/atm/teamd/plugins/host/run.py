@@ -12,11 +12,11 @@ import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from atm.domain.events import TeamEvent
-from atm.domain.plugins.health import INIT, RUN
-from atm.formats.files.layout import Layout
-from atm.ports.files.clock import Clock
-from atm.system.daemon.process_facts import memory
+from atm.daemon.adapters.process_facts import memory
+from atm.events.rules import TeamEvent
+from atm.files.formats.layout import Layout
+from atm.files.ports.clock import Clock
+from atm.plugins.rules.health import INIT, RUN
 from atm.teamd.plugins import wire as words
 from atm.teamd.plugins.api import Capability, PluginError
 from atm.teamd.plugins.host.child import PluginChild
@@ -26,7 +26,7 @@ from atm.teamd.plugins.wire import known_level, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 MEGABYTE = 1024 * 1024
 

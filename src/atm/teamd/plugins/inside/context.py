@@ -1,5 +1,5 @@
 """
-What a plugin is given: the contract of `plugin_api` over a mailroom.
+What a plugin is given: the contract of `api` over a mailroom.
 
 The services are synchronous, so they run in one thread beside the plugin's event loop: one, because they are written
 for one user at a time. The same context serves a plugin in its process, over real files, and in a test, over twins.
@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import MappingProxyType
 
-from atm.domain.events import TeamEvent
-from atm.domain.names import same_name
-from atm.domain.setup.context import SystemContext
-from atm.services.team.registry import find_team
+from atm.core.names import same_name
+from atm.events.rules import TeamEvent
+from atm.setup.rules.context import SystemContext
+from atm.team.services.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
 from atm.teamd.plugins.inside import mail as plugin_mail
 from atm.teamd.plugins.inside import synthetic_members
@@ -25,7 +25,7 @@ from atm.teamd.plugins.inside.room import PluginRoom
 
 
 class MailDesk:
-    """See `plugin_api.Mail`."""
+    """See `api.Mail`."""
 
     def __init__(self, plugin_room: PluginRoom) -> None:
         self._plugin_room = plugin_room
@@ -79,7 +79,7 @@ class MailDesk:
 
 
 class RosterDesk:
-    """See `plugin_api.Roster`."""
+    """See `api.Roster`."""
 
     def __init__(self, plugin_room: PluginRoom) -> None:
         self._plugin_room = plugin_room
@@ -161,7 +161,7 @@ class EventStream:
 
 
 class Context:
-    """See `plugin_api.PluginContext`."""
+    """See `api.PluginContext`."""
 
     def __init__(
         self,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import OutsideLink
-from atm.formats.files.layout import Layout
-from atm.system.files.disk import make_private, open_private
+from atm.core.errors import OutsideLink
+from atm.files.adapters.disk import make_private, open_private
+from atm.files.formats.layout import Layout
 
 
 class Folder:

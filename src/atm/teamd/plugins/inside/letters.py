@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.messages import Message
-from atm.formats.files.times import from_iso
+from atm.core.errors import AtmError
+from atm.files.formats.times import from_iso
+from atm.mail.rules.messages import Message
 from atm.teamd.plugins.api import Letter
 from atm.teamd.plugins.inside import mail as plugin_mail
 from atm.teamd.plugins.inside.room import PluginRoom
 
 
 class OwnLetter:
-    """Mail for a member that the plugin plays. See `plugin_api.Letter`."""
+    """Mail for a member that the plugin plays. See `api.Letter`."""
 
     __slots__ = ("_message", "_outgoing", "at", "id", "sender", "team", "text", "to")
 

@@ -18,9 +18,9 @@ from functools import partial
 from typing import TypeVar
 
 from atm.config import Settings
-from atm.domain.errors import AtmError
-from atm.domain.events import event_from
-from atm.domain.plugins.health import INIT, RUN
+from atm.core.errors import AtmError
+from atm.events.rules import event_from
+from atm.plugins.rules.health import INIT, RUN
 from atm.teamd.places import load_places
 from atm.teamd.plugins import wire as wire_words
 from atm.teamd.plugins.api import Cancel, Plugin, PluginError, PluginMetadata
@@ -39,7 +39,7 @@ from atm.wiring.setup import build_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 T = TypeVar("T")
 
@@ -231,7 +231,7 @@ class Life:
 
 
 def _release(order: PluginOrder, settings: Settings, team: str, name: str) -> None:
-    from atm.services.board.leaving import release_all
+    from atm.board.services.leaving import release_all
 
     release_all(build_boardroom(order.layout, settings, build_room(order.layout, settings)), team, "", name)
 

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.errors import AtmError, NotAllowed
-from atm.domain.identifiers import derived_id
-from atm.domain.mail.messages import Message
-from atm.domain.names import check_sender, same_name
-from atm.domain.team.liveness import UNKNOWN
-from atm.domain.team.team import HUMAN, Member, Team
-from atm.formats.files.times import from_iso
-from atm.formats.mail.journal import histories
-from atm.formats.mail.protocol_message import idle_sender
-from atm.ports.board.tasks import Tasks
-from atm.services.mail import posting
-from atm.services.mail.bookkeeping import enter
-from atm.services.mail.mailroom import Recipient, find_open_recipient
-from atm.services.mail.reading import TURN_PATIENCE
-from atm.services.mail.surfacing import unread_for
-from atm.services.roster.teamroom import Teamroom
-from atm.services.snapshot.members import member_facts
-from atm.services.team.registry import find_team
+from atm.board.ports.tasks import Tasks
+from atm.core.errors import AtmError, NotAllowed
+from atm.core.identifiers import derived_id
+from atm.core.names import check_sender, same_name
+from atm.files.formats.times import from_iso
+from atm.mail.formats.journal import histories
+from atm.mail.formats.protocol_message import idle_sender
+from atm.mail.rules.messages import Message
+from atm.mail.services import posting
+from atm.mail.services.bookkeeping import enter
+from atm.mail.services.mailroom import Recipient, find_open_recipient
+from atm.mail.services.reading import TURN_PATIENCE
+from atm.mail.services.surfacing import unread_for
+from atm.roster.services.teamroom import Teamroom
+from atm.snapshot.services.members import member_facts
+from atm.team.rules.liveness import UNKNOWN
+from atm.team.rules.team import HUMAN, Member, Team
+from atm.team.services.registry import find_team
 from atm.teamd.plugins.api import MemberFacts, PluginError, Sent, TeamFacts, Unread
 
 

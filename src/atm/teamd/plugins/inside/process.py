@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from atm.domain.plugins.health import INIT
+from atm.plugins.rules.health import INIT
 from atm.teamd.plugins.api import Plugin, PluginMetadata
 from atm.teamd.plugins.discovery import load_plugin
 from atm.teamd.plugins.order import PluginOrder, order_from

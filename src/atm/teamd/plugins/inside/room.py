@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from atm.domain.team.team import Team
-from atm.ports.board.tasks import Tasks
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.registry import find_team
+from atm.board.ports.tasks import Tasks
+from atm.roster.services.teamroom import Teamroom
+from atm.team.rules.team import Team
+from atm.team.services.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, CapabilityMissing
 from atm.teamd.plugins.inside import synthetic_members
 from atm.teamd.plugins.sight import Fence

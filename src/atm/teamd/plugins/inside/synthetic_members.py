@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
-from atm.domain.mail.messages import Message
-from atm.domain.names import same_name
-from atm.domain.team.team import Member
-from atm.formats.mail.journal import ROSTER
-from atm.formats.team.team_config import decode_team, without_member
-from atm.services.mail.retention import archive_rows
-from atm.services.roster.members import add_member, note_removal
-from atm.services.roster.recovery import recover
-from atm.services.roster.teamroom import Teamroom
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError, NoSuchTeam, TeamCompleted
+from atm.core.names import same_name
+from atm.mail.formats.journal import ROSTER
+from atm.mail.rules.messages import Message
+from atm.mail.services.retention import archive_rows
+from atm.roster.services.members import add_member, note_removal
+from atm.roster.services.recovery import recover
+from atm.roster.services.teamroom import Teamroom
+from atm.team.formats.team_config import decode_team, without_member
+from atm.team.rules.team import Member
+from atm.team.services.registry import find_team
 from atm.teamd.plugins.api import PluginError
 
 Farewell = Callable[[str, str], object]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.approvals.requests import APPROVED, DENIED
-from atm.formats.approvals.records import approval_json
-from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import everything_in, waiting_in
+from atm.approvals.formats.records import approval_json
+from atm.approvals.rules.requests import APPROVED, DENIED
+from atm.approvals.services.answering import find_approval, give_answer
+from atm.approvals.services.looking import everything_in, waiting_in
 from atm.ui.views.approvals import HEADS, WHAT, detail, row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.requests import Approval
-    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.approvals.rules.requests import Approval
+    from atm.approvals.services.approvalroom import Approvalroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

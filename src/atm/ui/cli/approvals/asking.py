@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.calls import AgentCall
-from atm.domain.approvals.requests import APPROVED, WAITING
-from atm.formats.approvals.records import approval_json
-from atm.services.approvals.asking import ask, await_answer, judged, leave, use
-from atm.services.team.registry import find_team
+from atm.approvals.formats.records import approval_json
+from atm.approvals.rules.calls import AgentCall
+from atm.approvals.rules.requests import APPROVED, WAITING
+from atm.approvals.services.asking import ask, await_answer, judged, leave, use
+from atm.team.services.registry import find_team
 from atm.ui.cli.approvals.answering import NOTHING, room_of
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.session import working_folder

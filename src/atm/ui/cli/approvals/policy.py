@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY, allowed_by, for_a_person
-from atm.domain.untrusted_text import one_line
-from atm.services.approvals.answering import find_approval
-from atm.services.approvals.asking import judged
+from atm.approvals.rules.policy import ALLOW, DECISIONS, DENY, allowed_by, for_a_person
+from atm.approvals.services.answering import find_approval
+from atm.approvals.services.asking import judged
+from atm.core.untrusted_text import one_line
 from atm.ui.cli.approvals.answering import NOTHING, room_of, teams_meant
 from atm.ui.cli.approvals.asking import call_in
 from atm.ui.views.approvals import detail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.calls import Understood
-    from atm.domain.approvals.policy import Judgement, PolicyLayer, Rule
-    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.approvals.rules.calls import Understood
+    from atm.approvals.rules.policy import Judgement, PolicyLayer, Rule
+    from atm.approvals.services.approvalroom import Approvalroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -103,7 +103,7 @@ def _explain_one(args: Args, session: Session, room: Approvalroom) -> int:
     now = room.clock.now()
     audit = [line for line in room.approvals.audit(found.team) if line.get("id") == found.id]
     if session.as_json:
-        from atm.formats.approvals.records import approval_json
+        from atm.approvals.formats.records import approval_json
 
         said = {"action": "approvals policy explain", "approval": approval_json(found, now), "audit": audit}
         session.print_json(said)

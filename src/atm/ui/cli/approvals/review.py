@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.approvals.requests import APPROVED, DENIED
-from atm.domain.errors import AtmError, UsageError
-from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import waiting_in
-from atm.services.team.standing import check_person
+from atm.approvals.rules.requests import APPROVED, DENIED
+from atm.approvals.services.answering import find_approval, give_answer
+from atm.approvals.services.looking import waiting_in
+from atm.core.errors import AtmError, UsageError
+from atm.team.services.standing import check_person
 from atm.ui.cli.approvals.answering import NOTHING, how_known, room_of, teams_meant
 from atm.ui.views.approvals import detail
 from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.requests import Approval
-    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.approvals.rules.requests import Approval
+    from atm.approvals.services.approvalroom import Approvalroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

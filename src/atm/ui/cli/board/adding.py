@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.plain import counted
-from atm.domain.team.team import HUMAN
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import BadTask
-from atm.services.board import importing
-from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
-from atm.services.team.standing import check_person, is_person
+from atm.board.services import importing
+from atm.board.services.new_tasks import NewTask, commands_in, wishes_of
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import BadTask
+from atm.team.rules.team import HUMAN
+from atm.team.services.standing import check_person, is_person
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.board.view import card_json, check_new_work, team_of
 from atm.ui.cli.waiting import Spinner
@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.formats.board.task_drafts import TaskDraft
-    from atm.services.board.importing import Imported
+    from atm.board.formats.task_drafts import TaskDraft
+    from atm.board.services.importing import Imported
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -27,7 +27,7 @@ LARGEST_PLAN = 5_000_000
 
 
 def _import(args: Args, session: Session) -> int:
-    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
+    from atm.board.formats.task_import import NotAPlan, kind_of, read_plan
 
     name = args.need("file")
     text = read_text(name)
@@ -57,8 +57,8 @@ def _import(args: Args, session: Session) -> int:
 
 
 def warn_of_unknown_keys(session: Session, drafts: Sequence[TaskDraft]) -> None:
-    from atm.formats.board.checklist import KNOWN_KEYS
-    from atm.formats.board.task_drafts import unknown_in_words
+    from atm.board.formats.checklist import KNOWN_KEYS
+    from atm.board.formats.task_drafts import unknown_in_words
 
     for warning in unknown_in_words(drafts, KNOWN_KEYS):
         session.warn(f"Warning: {warning}")

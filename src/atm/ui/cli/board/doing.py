@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import UsageError
-from atm.domain.team.team import HUMAN
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.board.working import Claimed
-from atm.services.team.registry import find_team
-from atm.services.team.standing import is_proven_boss
+from atm.board.services.working import Claimed
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import many_lines, one_line
+from atm.team.rules.team import HUMAN
+from atm.team.services.registry import find_team
+from atm.team.services.standing import is_proven_boss
 from atm.ui.cli.board.view import check_new_work, report, task_json, team_of
 from atm.ui.cli.verb_options import completed, given_of
 from atm.ui.verbs.board import table
@@ -18,8 +18,8 @@ from atm.ui.verbs.verb import Acting, Given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Member, Team
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Member, Team
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
     from atm.ui.verbs.verb import Done, Verb
@@ -71,7 +71,7 @@ def give_back(args: Args, session: Session) -> int:
 
 
 def _release_silent(args: Args, session: Session) -> int:
-    from atm.services.board.leaving import hand_back_departed, release_silent
+    from atm.board.services.leaving import hand_back_departed, release_silent
     from atm.ui.verbs.verb import ids
 
     team, _ = team_of(args, session), session.identity(args)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import reason_and_output
-from atm.domain.board.reviews import current_reviewer
-from atm.domain.board.tasks import FAILED
-from atm.domain.board.time_limits import limit_in_words
-from atm.domain.errors import UsageError
-from atm.domain.merges.shown_state import shown_counts, shown_state
-from atm.domain.names import same_name
-from atm.domain.plain import counted, dicts_in
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.domain.work_errors import BadTask
-from atm.services.board.boardroom import list_name
+from atm.board.rules.acceptance import reason_and_output
+from atm.board.rules.reviews import current_reviewer
+from atm.board.rules.tasks import FAILED
+from atm.board.rules.time_limits import limit_in_words
+from atm.board.services.boardroom import list_name
+from atm.core.errors import UsageError
+from atm.core.names import same_name
+from atm.core.plain import counted, dicts_in
+from atm.core.untrusted_text import many_lines, one_line
+from atm.core.work_errors import BadTask
+from atm.merges.rules.shown_state import shown_counts, shown_state
 from atm.ui.cli.board.view import board_of, card_json, checks_json, task_json, task_meant, tries_of
 from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
@@ -24,10 +24,10 @@ from atm.ui.views.tables import laid_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card, Task
-    from atm.domain.plain import Plain, Record
-    from atm.formats.board.task_history import Past
+    from atm.board.formats.task_history import Past
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Card, Task
+    from atm.core.plain import Plain, Record
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -207,7 +207,7 @@ def _plan_lines(task: Task) -> list[str]:
 
 def check_lines(session: Session, team: str, task: Task) -> list[str]:
     """What proves it, and whose words the commands are."""
-    from atm.domain.board.acceptance import describe
+    from atm.board.rules.acceptance import describe
 
     proven = dicts_in(task.details.get("evidence"))
     signs = {describe(item): "✓" for item in proven if item.get("ok") is True}
@@ -223,7 +223,7 @@ def check_lines(session: Session, team: str, task: Task) -> list[str]:
 
 def run_lines(session: Session, team: str, task: Task) -> list[str]:
     """What does it."""
-    from atm.domain.board.acceptance import about
+    from atm.board.rules.acceptance import about
 
     commands = checks_json(session, team, task, task.run)
     lines = [f"    $ {one_line(about(command))}{_whose(command)}" for command in commands]

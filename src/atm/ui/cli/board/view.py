@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import is_command
-from atm.domain.plain import dicts_in
-from atm.domain.untrusted_text import one_line
-from atm.services.board.boardroom import list_name
-from atm.services.snapshot.tasks import task_fields
+from atm.board.rules.acceptance import is_command
+from atm.board.services.boardroom import list_name
+from atm.core.plain import dicts_in
+from atm.core.untrusted_text import one_line
+from atm.snapshot.services.tasks import task_fields
 from atm.ui.verbs.verb import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card, Task
-    from atm.domain.plain import Plain, Record
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Card, Task
+    from atm.core.plain import Plain, Record
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -72,7 +72,7 @@ def _check_json(session: Session, team: str, task: Task, check: Record) -> dict[
     shown = {key: value for key, value in check.items() if key != "mark"}
     if not is_command(check):
         return shown
-    from atm.services.board.marks import written_by
+    from atm.board.services.marks import written_by
 
     by = written_by(session.boardroom, team, task, check)
     return {**shown, "by": by or None, "trusted": bool(by)}

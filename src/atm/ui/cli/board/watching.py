@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.merges.shown_state import shown_state
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.times import to_iso
-from atm.services.board.boardroom import list_name
+from atm.board.services.boardroom import list_name
+from atm.core.untrusted_text import one_line
+from atm.files.formats.times import to_iso
+from atm.merges.rules.shown_state import shown_state
 from atm.ui.cli.board.listing import summary
 from atm.ui.cli.board.view import board_of
 from atm.ui.cli.render import Style
@@ -14,7 +14,7 @@ from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.dependencies import Board
+    from atm.board.rules.dependencies import Board
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

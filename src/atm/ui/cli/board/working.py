@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
-from atm.domain.team.team import check_open
-from atm.services.team.registry import find_team
+from atm.core.errors import UsageError
+from atm.team.rules.team import check_open
+from atm.team.services.registry import find_team
 from atm.ui.cli.board.doing import worker
 from atm.ui.cli.board.view import report, task_meant, team_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _allow(args: Args, session: Session) -> int:
-    from atm.services.board.marks import allow_checks
+    from atm.board.services.marks import allow_checks
 
     team, who = team_of(args, session), session.identity(args)
     task = allow_checks(session.boardroom, team, who, task_meant(args, session, team))
@@ -23,8 +23,8 @@ def _allow(args: Args, session: Session) -> int:
 
 
 def _beat(args: Args, session: Session) -> int:
-    from atm.services.team.presence import beat, last_beat
-    from atm.services.team.standing import record_named
+    from atm.team.services.presence import beat, last_beat
+    from atm.team.services.standing import record_named
 
     found = check_open(find_team(session.room, team_of(args, session)))
     team, who = found.name, worker(args, session, found)

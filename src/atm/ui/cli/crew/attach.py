@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.untrusted_text import shell_words
-from atm.domain.work_errors import NoSuchAgent
-from atm.services.crew.ending import agent_named
+from atm.core.untrusted_text import shell_words
+from atm.core.work_errors import NoSuchAgent
+from atm.crew.services.ending import agent_named
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.crew.wishes import open_crew
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.services.crew.ending import REFUSES, AgentEnd, down, keep
-from atm.services.team.standing import check_roster
+from atm.crew.services.ending import REFUSES, AgentEnd, down, keep
+from atm.team.services.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 from atm.ui.cli.crew.wishes import PARTLY, open_crew
@@ -11,7 +11,7 @@ from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.crew.agents import AgentRecord
+    from atm.crew.rules.agents import AgentRecord
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
-from atm.services.crew.ending import ASKED, GONE, KILLED, REFUSES, TERMINATED
+from atm.core.untrusted_text import one_line
+from atm.crew.services.ending import ASKED, GONE, KILLED, REFUSES, TERMINATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.ending import AgentEnd
+    from atm.crew.services.ending import AgentEnd
 
 NOTHING = 3
 WORDS = {

@@ -11,18 +11,18 @@ import signal
 import sys
 
 from atm import config
-from atm.domain.crew.marks import HOST_ASKS, VARIABLE
-from atm.domain.crew.runtimes import BOARD, TMUX
-from atm.domain.errors import AtmError
-from atm.services.crew.crewroom import Fenced
-from atm.services.crew.reaping import clear_away
+from atm.core.errors import AtmError
+from atm.crew.rules.marks import HOST_ASKS, VARIABLE
+from atm.crew.services.crewroom import Fenced
+from atm.crew.services.reaping import clear_away
+from atm.vendors.runtimes import BOARD, TMUX
 from atm.wiring.crew import build_agent_records, build_host, environment_left_for
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.hosting import Host
+    from atm.crew.services.hosting import Host
 
 
 class Terminated(BaseException):
@@ -72,12 +72,12 @@ def _work(host: Host) -> None:
     record = host.record
     runtime = host.crew.runtimes[record.runtime]
     if runtime.protocol == BOARD:
-        from atm.services.crew.script_work import work
+        from atm.crew.services.script_work import work
 
         host.begin()
         work(host)
         return
-    from atm.services.crew.program_work import ProgramWork
+    from atm.crew.services.program_work import ProgramWork
 
     folder = record.worktree or record.folder
     hosted = {HOST_ASKS: str(os.getpid())} if HOST_ASKS in os.environ else {}

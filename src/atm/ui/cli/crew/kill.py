@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.services.crew.ending import kill
-from atm.services.team.standing import check_roster
+from atm.crew.services.ending import kill
+from atm.team.services.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.crew.ends import ended_json, ended_words
 from atm.ui.cli.crew.wishes import open_crew

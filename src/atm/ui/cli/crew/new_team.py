@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import shell_words
-from atm.services.crew.ending import forget, leave_nothing
-from atm.services.roster.ending import take_back_team
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import shell_words
+from atm.crew.services.ending import forget, leave_nothing
+from atm.roster.services.ending import take_back_team
 from atm.ui.cli.roster.enrolling import forget_person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.crewroom import Crewroom
+    from atm.crew.services.crewroom import Crewroom
     from atm.ui.cli.crew.wishes import TeamAndPerson
     from atm.ui.cli.session import Session
 

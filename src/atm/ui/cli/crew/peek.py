@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from atm.domain.delivery.dialogs import asked_in_words
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.crew.crewroom import is_being_started, is_running
-from atm.services.crew.ending import agent_named
-from atm.services.crew.looking import last_output
-from atm.services.crew.reaping import worktree_of
+from atm.core.untrusted_text import many_lines, one_line
+from atm.crew.services.crewroom import is_being_started, is_running
+from atm.crew.services.ending import agent_named
+from atm.crew.services.looking import last_output
+from atm.crew.services.reaping import worktree_of
 from atm.ui.cli.arguments import TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING
 from atm.ui.cli.crew.wishes import open_crew
 from atm.ui.cli.render import when_epoch
 from atm.ui.views.tables import table
 from atm.ui.views.team.attention import answer_command
+from atm.vendors.dialogs import asked_in_words
 from atm.wiring.crew import question_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.crew.agents import AgentRecord
-    from atm.services.crew.crewroom import Crewroom
+    from atm.crew.rules.agents import AgentRecord
+    from atm.crew.services.crewroom import Crewroom
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

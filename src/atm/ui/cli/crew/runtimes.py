@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
-from atm.services.crew.equipment import TOOLS, look
-from atm.services.crew.spawning import runtime_of
+from atm.core.untrusted_text import one_line
+from atm.crew.services.equipment import TOOLS, look
+from atm.crew.services.spawning import runtime_of
 from atm.ui.cli.arguments import Args, Argument, Command
 from atm.ui.cli.crew.wishes import open_crew
 from atm.ui.cli.waiting import Spinner
@@ -13,7 +13,7 @@ from atm.wiring.crew import ask_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.equipment import Equipment
+    from atm.crew.services.equipment import Equipment
     from atm.ui.cli.session import Session
 
 LIST = Command("runtimes list", "all of them", examples=("atm runtimes list",))

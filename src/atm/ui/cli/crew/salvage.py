@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
-from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, saved_around
-from atm.services.team.standing import check_person
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.crew.services.salvaging import drop_saved, find_saved, restore_saved, saved_around
+from atm.team.services.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.team.belonging import check_here
@@ -15,7 +15,7 @@ from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.crew.worktrees import Saved, Worktrees
+    from atm.crew.ports.worktrees import Saved, Worktrees
     from atm.ui.cli.session import Session
 
 NOTHING = 3

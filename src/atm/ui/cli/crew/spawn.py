@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.services.crew.upping import Upped, up
+from atm.crew.services.upping import Upped, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.crew.new_team import taken_back_on_failure
 from atm.ui.cli.crew.up import short

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.services.runs.stopping import stop_with_runs
-from atm.services.team.standing import check_roster
+from atm.core.errors import AtmError
+from atm.runs.services.stopping import stop_with_runs
+from atm.team.services.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 from atm.ui.cli.crew.stopped import stopped_code, stopped_json, stopped_words
 from atm.ui.cli.crew.wishes import open_crew

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.runs.standing import continue_command
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.services.runs.stopping import PATIENT
+from atm.core.untrusted_text import one_line, shell_words
+from atm.runs.rules.standing import continue_command
+from atm.runs.services.stopping import PATIENT
 from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.services.crew.ending import Stopped
-    from atm.services.runs.stopping import RunStopped
+    from atm.crew.services.ending import Stopped
+    from atm.runs.services.stopping import RunStopped
 
 
 def stopped_json(action: str, done: Stopped, runs: Sequence[RunStopped], **more: object) -> dict[str, object]:

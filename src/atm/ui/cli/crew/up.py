@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from atm.domain.errors import UsageError
-from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_short
-from atm.services.crew.upping import again, up
+from atm.core.errors import UsageError
+from atm.crew.formats.crew_file import AgentPlan, NotACrew, read_short
+from atm.crew.services.upping import again, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.crew.new_team import take_back, taken_back_on_failure
 from atm.ui.cli.crew.welcome import Afterwards, bring_daemon, offer_setup, steps_after

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
-from atm.domain.errors import NoSuchTeam
-from atm.domain.untrusted_text import one_line, shell_word, shell_words
-from atm.domain.work_errors import RuntimeMissing
-from atm.services.crew.equipment import look
-from atm.services.team.choosing import choose_team
+from atm.core.errors import NoSuchTeam
+from atm.core.untrusted_text import one_line, shell_word, shell_words
+from atm.core.work_errors import RuntimeMissing
+from atm.crew.services.equipment import look
+from atm.team.services.choosing import choose_team
 from atm.ui.cli.asking import can_ask, said_yes_to
 from atm.ui.cli.waiting import Spinner
 from atm.ui.views.extras import screen_command
@@ -19,9 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.crew.spawning import AgentWish
-    from atm.services.crew.upping import Upped
+    from atm.crew.services.crewroom import Crewroom
+    from atm.crew.services.spawning import AgentWish
+    from atm.crew.services.upping import Upped
     from atm.ui.cli.session import Session
 
 STARTED, RUNS, OFF, FAILED = "started", "runs", "off", "failed"

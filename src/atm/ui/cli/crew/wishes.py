@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import NoSuchTeam, UsageError
-from atm.domain.names import check_new_name
-from atm.domain.team.choosing import PROCESS
-from atm.domain.team.repositories import OTHER, SAME, name_of_folder
-from atm.domain.team.team import check_open
-from atm.domain.trust import TRUSTED
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import NotTrusted
-from atm.formats.crew.crew_file import AgentPlan, CrewPlan, read_crew
-from atm.services.crew.spawning import AgentWish
-from atm.services.roster.members import create_team
-from atm.services.team.belonging import FREE, may_work_anywhere
-from atm.services.team.choosing import choose_team
-from atm.services.team.leading import note_lead
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_person, check_roster
+from atm.core.errors import NoSuchTeam, UsageError
+from atm.core.names import check_new_name
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import NotTrusted
+from atm.crew.formats.crew_file import AgentPlan, CrewPlan, read_crew
+from atm.crew.services.spawning import AgentWish
+from atm.roster.services.members import create_team
+from atm.team.rules.choosing import PROCESS
+from atm.team.rules.repositories import OTHER, SAME, name_of_folder
+from atm.team.rules.team import check_open
+from atm.team.services.belonging import FREE, may_work_anywhere
+from atm.team.services.choosing import choose_team
+from atm.team.services.leading import note_lead
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_person, check_roster
+from atm.trust.rules import TRUSTED
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.roster.enrolling import enrol_person
@@ -30,9 +30,9 @@ from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.crew.upping import Upped
-    from atm.services.team.belonging import RepositoryTeams
+    from atm.crew.services.crewroom import Crewroom
+    from atm.crew.services.upping import Upped
+    from atm.team.services.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.crew.welcome import Afterwards
     from atm.ui.cli.roster.enrolling import Enrolled

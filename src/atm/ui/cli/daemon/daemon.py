@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
 from atm.ui.cli.log_view import OPTIONS, show_log
 from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.ports.daemon import UnitResult
+    from atm.core.plain import Plain
+    from atm.daemon.ports import UnitResult
     from atm.ui.cli.session import Session
 
 FINISHING = "waiting for the daemon to finish what it is doing"
@@ -90,7 +90,7 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
     with Spinner(session, "waiting for the daemon to start"):
         problem = start_daemon(session.layout, session.environment, wait=True)
     if problem:
-        from atm.domain.errors import AtmError
+        from atm.core.errors import AtmError
 
         if before is not None:
             raise AtmError(f"the daemon runs already, and cannot be reached: {problem}", "see `atm logs`")
@@ -215,7 +215,7 @@ def _plugin_row(plugin: dict[str, Plain]) -> list[str]:
 
 
 def _events(args: Args, session: Session) -> int:
-    from atm.formats.files.times import to_iso
+    from atm.files.formats.times import to_iso
     from atm.wiring.daemon import listen_to_daemon
 
     heard = False

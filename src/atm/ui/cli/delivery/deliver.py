@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
-from atm.services.delivery.pushing import Pushed, push
-from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.mail.tracing import trace
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line
+from atm.delivery.services.pushing import Pushed, push
+from atm.mail.services.mailroom import find_recipient
+from atm.mail.services.spooling import drain_on_the_way
+from atm.mail.services.tracing import trace
+from atm.team.services.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.waiting import Spinner
 from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
-    from atm.services.delivery.pushing import Channels
+    from atm.delivery.services.pushing import Channels
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.delivery.briefing import in_words
-from atm.services.delivery.briefing import brief
+from atm.delivery.rules.briefing import in_words
+from atm.delivery.services.briefing import brief
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 
 TYPE_CHECKING = False

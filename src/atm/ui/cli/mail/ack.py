@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
-from atm.services.mail.conversations import Acknowledged, acknowledge
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.team.standing import check_member
+from atm.core.untrusted_text import one_line
+from atm.mail.services.conversations import Acknowledged, acknowledge
+from atm.mail.services.spooling import drain_on_the_way
+from atm.team.services.standing import check_member
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean
 

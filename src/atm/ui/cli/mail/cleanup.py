@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.retention import Cleaned, cleanup
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.team.registry import find_team
+from atm.mail.services.mailroom import find_recipient
+from atm.mail.services.retention import Cleaned, cleanup
+from atm.mail.services.spooling import drain_on_the_way
+from atm.team.services.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 from atm.ui.views.tables import table
 

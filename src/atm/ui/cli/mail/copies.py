@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.quotas import INBOX_FULL
-from atm.services.mail.posting import Posted
+from atm.core.errors import AtmError
+from atm.mail.rules.quotas import INBOX_FULL
+from atm.mail.services.posting import Posted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

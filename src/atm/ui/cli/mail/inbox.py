@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.spooling import drain_on_the_way
+from atm.mail.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.mail.inbox_view import show_team, teams_meant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

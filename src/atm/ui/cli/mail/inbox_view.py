@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import AtmError
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
-from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.mail.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.team.services.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import Style, when
 from atm.ui.views.style import DIM
@@ -16,7 +16,7 @@ from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
-from atm.formats.mail.protocol_message import idle_sender
-from atm.services.mail.following import Followers
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line
+from atm.mail.formats.protocol_message import idle_sender
+from atm.mail.services.following import Followers
+from atm.team.services.registry import find_team
 from atm.ui.cli.mail.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail.view import message_json
 from atm.ui.views.fitting import glimpse
@@ -16,7 +16,7 @@ from atm.ui.views.letters import in_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
+    from atm.mail.rules.messages import Message
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
-from atm.domain.mail.messages import TYPES
-from atm.domain.plain import counted
-from atm.services.mail.mailroom import find_addressee, find_recipient
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, Reading, ShownMail, peek
-from atm.services.mail.spooling import drain_on_the_way
+from atm.core.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
+from atm.core.plain import counted
+from atm.mail.rules.messages import TYPES
+from atm.mail.services.mailroom import find_addressee, find_recipient
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.reading import Filter, Reading, ShownMail, peek
+from atm.mail.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mail.view import message_json
 from atm.ui.cli.since import since
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.services.mail.mailroom import Recipient
+    from atm.mail.services.mailroom import Recipient
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

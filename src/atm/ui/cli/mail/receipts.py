@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.mail.tracing import Trace, trace
-from atm.services.team.registry import find_team
+from atm.core.untrusted_text import one_line
+from atm.mail.services.spooling import drain_on_the_way
+from atm.mail.services.tracing import Trace, trace
+from atm.team.services.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when
 from atm.ui.views.fitting import glimpse
@@ -52,8 +52,8 @@ def execute(args: Args, session: Session) -> int:
 
 def _show_waiting(session: Session, teams: list[str]) -> int:
     """Messages that their sender wants to have acknowledged, oldest first."""
-    from atm.formats.files.times import to_iso
-    from atm.services.mail.escalation import unacknowledged
+    from atm.files.formats.times import to_iso
+    from atm.mail.services.escalation import unacknowledged
     from atm.ui.views.tables import table
 
     waiting = [one for team in teams for one in unacknowledged(session.room, team)]

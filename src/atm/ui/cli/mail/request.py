@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, UsageError
-from atm.domain.names import parse_address, same_name
-from atm.domain.untrusted_text import many_lines, one_line, shell_words
-from atm.services.mail.conversations import ask, await_answer, look_for_answer, read_answer
-from atm.services.mail.posting import Draft
+from atm.core.errors import AtmError, UsageError
+from atm.core.names import parse_address, same_name
+from atm.core.untrusted_text import many_lines, one_line, shell_words
+from atm.mail.services.conversations import ask, await_answer, look_for_answer, read_answer
+from atm.mail.services.posting import Draft
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean, report_warnings
 from atm.ui.cli.waiting import Spinner
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.mail.messages import Message
+    from atm.mail.rules.messages import Message
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -95,7 +95,7 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     team = flagged or named or args.text("team") or session.home_team()
     if not team:
         raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")
-    from atm.services.mail.mailroom import find_addressee, find_recipient
+    from atm.mail.services.mailroom import find_addressee, find_recipient
 
     found = (find_addressee if which == "to" else find_recipient)(session.room, team, agent)
     return found.agent, found.team_name

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import BadMessage, UsageError
-from atm.domain.mail.messages import INFO, INTENTS, LARGEST_TEXT, PLAIN, SENT_BY_HAND
-from atm.domain.names import check_known_name, same_name
-from atm.domain.team.team import EVERYBODY
-from atm.services.mail.posting import Draft, Posted
-from atm.services.mail.sending import broadcast, plan, send
+from atm.core.errors import BadMessage, UsageError
+from atm.core.names import check_known_name, same_name
+from atm.mail.rules.messages import INFO, INTENTS, LARGEST_TEXT, PLAIN, SENT_BY_HAND
+from atm.mail.services.posting import Draft, Posted
+from atm.mail.services.sending import broadcast, plan, send
+from atm.team.rules.team import EVERYBODY
 from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Option
 from atm.wiring.files import interruptions
 
@@ -72,7 +72,7 @@ def execute(args: Args, session: Session) -> int:
     agent, team = session.address(given, args)
     letter = write_letter(args, session, team, agent)
     if letter.reply_to:
-        from atm.services.team.standing import check_member
+        from atm.team.services.standing import check_member
 
         check_member(session.room, letter.home or team, letter.sender.partition("@")[0], "answer this")
     if args.text("file"):
@@ -118,7 +118,7 @@ def _team_of_all(args: Args, session: Session, given: str) -> str:
 def write_letter(args: Args, session: Session, team: str, agent: str) -> Draft:
     """The sender, the text and the tag for a recipient who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
-    from atm.services.mail.mailroom import home_of, sender_address
+    from atm.mail.services.mailroom import home_of, sender_address
 
     home = session.home_team() or home_of(session.room, sender, team)
     if home is not None and not same_name(home, team):
@@ -136,7 +136,7 @@ def write_letter(args: Args, session: Session, team: str, agent: str) -> Draft:
         intent=args.text("kind") or INFO,
     )
     if args.given("type") or args.given("meta"):
-        from atm.services.mail.typed.letters import give_type
+        from atm.mail.services.typed.letters import give_type
 
         pairs = [clean(pair) for pair in args.many("meta")]
         give_type(session.room, team, agent, letter, args.text("type") or PLAIN, pairs)
@@ -215,7 +215,7 @@ def clean(text: str) -> str:
 
 def refer_to_file(args: Args, session: Session, letter: Draft, agent: str, team: str) -> None:
     """Add a file reference to the text, after asking both sides' settings."""
-    from atm.services.mail.mailroom import find_addressee
+    from atm.mail.services.mailroom import find_addressee
     from atm.wiring.mail import build_references
 
     to = find_addressee(session.room, team, agent)
@@ -267,9 +267,9 @@ def _words(sent: Posted) -> str:
 
 
 def _question_in_words(sent: Posted, asks: str) -> str:
-    from atm.domain.delivery.dialogs import asked_in_words
-    from atm.domain.untrusted_text import one_line
+    from atm.core.untrusted_text import one_line
     from atm.ui.views.team.attention import answer_command
+    from atm.vendors.dialogs import asked_in_words
 
     answer = answer_command(sent.agent, sent.team)
     return f"{one_line(sent.agent)} reads it later: {asked_in_words(one_line(asks))}; {answer}"
@@ -279,7 +279,7 @@ def _show_plan(session: Session, sent: Posted) -> int:
     if session.as_json:
         session.print_json({**as_json(sent), "outcome": "dry_run", "dry_run": True, "message": sent.message.text})
         return 0
-    from atm.domain.untrusted_text import many_lines, one_line
+    from atm.core.untrusted_text import many_lines, one_line
 
     session.print(f"would write to {one_line(f'{sent.agent}@{sent.team}')}:")
     session.print(f"  from: {one_line(sent.message.sender)}")

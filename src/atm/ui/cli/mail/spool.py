@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchMessage, UsageError
-from atm.formats.files.times import to_iso
-from atm.services.mail.spooling import drain, drop
+from atm.core.errors import NoSuchMessage, UsageError
+from atm.files.formats.times import to_iso
+from atm.mail.services.spooling import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import when_epoch
 from atm.ui.cli.waiting import Spinner
@@ -12,7 +12,7 @@ from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.mail.spool_entry import Spooled
+    from atm.mail.formats.spool_entry import Spooled
     from atm.ui.cli.session import Session
 
 _ID = Argument("message-id", "the id, or the beginning of it", required=False, complete="message")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.mail.messages import INFO, PLAIN
-from atm.domain.mail.receipts import MAYBE_SHOWN
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
-from atm.formats.mail.protocol_message import idle_sender
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.mail.formats.protocol_message import idle_sender
+from atm.mail.rules.messages import INFO, PLAIN
+from atm.mail.rules.receipts import MAYBE_SHOWN
 from atm.ui.cli.render import Style, message_block, when
 from atm.ui.views.fitting import glimpse
 from atm.ui.views.letters import sentence
@@ -14,9 +14,9 @@ from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
-    from atm.services.mail.mailroom import Recipient
-    from atm.services.mail.reading import ShownMail
+    from atm.mail.rules.messages import Message
+    from atm.mail.services.mailroom import Recipient
+    from atm.mail.services.reading import ShownMail
     from atm.ui.cli.session import Session
 
 
@@ -81,7 +81,7 @@ def _typed(message: Message) -> tuple[str, dict[str, str]]:
     """What it is and what it carries; without a look at more where it is plain words."""
     if message.type == PLAIN and not message.text.lstrip().startswith(("{", "\ufeff")):
         return PLAIN, {}
-    from atm.formats.mail.typed_message import typed
+    from atm.mail.formats.typed_message import typed
 
     found = typed(message)
     return found.type, found.metadata

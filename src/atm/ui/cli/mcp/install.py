@@ -7,16 +7,16 @@ imported at the top is light: the table is read on every `atm mcp`.
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
+from atm.core.errors import UsageError
 from atm.ui.cli.arguments import MANY, Args, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.setup.server_entries import Identity
-    from atm.ports.setup import VendorFiles
+    from atm.setup.ports import VendorFiles
     from atm.ui.cli.session import Session
+    from atm.vendors.server_entries import Identity
 
 _CLIENTS = "claude, codex, gemini, agy, opencode, cursor, vscode"
 _ROLES = ("teammate", "lead", "human", "observer")
@@ -58,9 +58,9 @@ NO_SERVER = "this atm was installed without its extra `mcp`, so the server canno
 
 
 def run(session: Session, args: Args) -> int:
-    from atm.domain.setup.hooks import SERVER
-    from atm.services.setup.planning import SetupOrder, apply, check, plan
+    from atm.setup.services.planning import SetupOrder, apply, check, plan
     from atm.ui.cli.setup.view import Doing, scope_of, show_changes, show_standing
+    from atm.vendors.hooks import SERVER
     from atm.wiring.setup import build_vendor_files
 
     scope, project = scope_of(args), session.settings.root
@@ -84,8 +84,8 @@ def _no_server() -> str:
 
 
 def _clients(args: Args) -> list[str]:
-    from atm.domain.setup.hooks import CLIENTS
     from atm.ui.cli.setup.view import names_of
+    from atm.vendors.hooks import CLIENTS
 
     named = names_of(args, "client", CLIENTS)
     if not named and not args.flag("remove"):
@@ -95,8 +95,8 @@ def _clients(args: Args) -> list[str]:
 
 def _identity(args: Args, scope: str) -> Identity | None:
     """The names that were given, checked; None if there are none."""
-    from atm.domain.setup.hooks import PROJECT
-    from atm.domain.setup.server_entries import Identity
+    from atm.vendors.hooks import PROJECT
+    from atm.vendors.server_entries import Identity
 
     given = [f"--{name}" for name in ("team", "as", "role") if args.given(name)]
     if not given:
@@ -115,8 +115,8 @@ def _identity(args: Args, scope: str) -> Identity | None:
 
 
 def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Callable[[set[str]], list[str]]:
-    from atm.domain.setup.hooks import CLIENTS, PROJECT
     from atm.ui.cli.setup.view import words_about_the_path
+    from atm.vendors.hooks import CLIENTS, PROJECT
 
     def steps(changed: set[str]) -> list[str]:
         lines = ["Next:", "  Restart what is running: servers are started at the beginning of a session."]

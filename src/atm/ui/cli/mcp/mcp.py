@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import AtmError, UsageError
+from atm.core.errors import AtmError, UsageError
 from atm.ui.cli.arguments import WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mcp.install import COMMAND as INSTALL
 from atm.ui.cli.session import working_folder
@@ -134,7 +134,7 @@ def _check_streams(session: Session) -> None:
 
 def claim_of(args: Args, environment: Mapping[str, str]) -> IdentityClaim:
     """What the launcher says: flags first, then the environment."""
-    from atm.domain.names import check_known_name, check_sender
+    from atm.core.names import check_known_name, check_sender
     from atm.ui.mcp.hello import IdentityClaim
 
     team, member = args.text("team"), args.text("as")

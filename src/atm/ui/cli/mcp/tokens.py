@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
-from atm.domain.names import check_sender
-from atm.domain.team.team import is_boss
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.times import to_iso
-from atm.services.access import issue, revoke
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_person
+from atm.access.services import issue, revoke
+from atm.core.errors import UsageError
+from atm.core.names import check_sender
+from atm.core.untrusted_text import one_line
+from atm.files.formats.times import to_iso
+from atm.team.rules.team import is_boss
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_person
 from atm.wiring.daemon import build_access_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.access import AccessToken
-    from atm.domain.plain import Plain
+    from atm.access.rules import AccessToken
+    from atm.core.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

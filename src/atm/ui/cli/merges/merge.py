@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from atm.domain.board.dependencies import Board
-from atm.domain.crew.refs import result_branch
-from atm.domain.merges.items import MERGED
-from atm.domain.merges.radar import owners
-from atm.domain.merges.shown_state import shown_item, shown_merge
-from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.merges.queue_file import item_fields
-from atm.services.merges.people import PATIENT, Hand, work_off
-from atm.services.merges.queueing import find_item, look, open_queue, repository_of
-from atm.services.merges.radar import Radar
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_roster
+from atm.board.rules.dependencies import Board
+from atm.core.untrusted_text import one_line, shell_words
+from atm.crew.rules.refs import result_branch
+from atm.merges.formats.queue_file import item_fields
+from atm.merges.rules.items import MERGED
+from atm.merges.rules.radar import owners
+from atm.merges.rules.shown_state import shown_item, shown_merge
+from atm.merges.services.people import PATIENT, Hand, work_off
+from atm.merges.services.queueing import find_item, look, open_queue, repository_of
+from atm.merges.services.radar import Radar
+from atm.team.rules.team import check_open
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.render import Style
@@ -28,9 +28,9 @@ from atm.wiring.runs import build_mergeroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.merges.items import MergeItem, MergeQueue
-    from atm.domain.plain import Plain
-    from atm.services.merges.mergeroom import Mergeroom
+    from atm.core.plain import Plain
+    from atm.merges.rules.items import MergeItem, MergeQueue
+    from atm.merges.services.mergeroom import Mergeroom
     from atm.ui.cli.session import Session
 
 NOTHING, FLAGGED, UNKNOWN = 3, 2, 1

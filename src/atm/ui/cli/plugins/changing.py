@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from atm import config
-from atm.domain.errors import BadSetting, RequestError
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.json_record import encode
-from atm.formats.files.layout import REPO_FILES
-from atm.formats.files.settings_text import NotSettings, read_settings
+from atm.core.errors import BadSetting, RequestError
+from atm.core.untrusted_text import one_line
+from atm.files.formats.json_record import encode
+from atm.files.formats.layout import REPO_FILES
+from atm.files.formats.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
 from atm.teamd.plugins.discovery import check_installed, check_name
 from atm.ui.cli.setup.consent import change_file
@@ -17,7 +17,7 @@ from atm.wiring.files import change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.files.settings_text import Table
+    from atm.files.formats.settings_text import Table
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import RequestError, WriteRefused
-from atm.domain.untrusted_text import one_line, shell_word, shell_words
+from atm.core.errors import RequestError, WriteRefused
+from atm.core.untrusted_text import one_line, shell_word, shell_words
 from atm.teamd.plugins.discovery import check_name
 from atm.ui.cli.plugins.template import FILES
 

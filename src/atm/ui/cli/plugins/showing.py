@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from atm.domain.errors import RequestError
-from atm.domain.names import nearest_name
-from atm.domain.plugins.sight import ALL_TEAMS
-from atm.domain.redaction import redact_fields
-from atm.domain.untrusted_text import one_line
+from atm.core.errors import RequestError
+from atm.core.names import nearest_name
+from atm.core.redaction import redact_fields
+from atm.core.untrusted_text import one_line
+from atm.plugins.rules.sight import ALL_TEAMS
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.discovery import Description, Found, describe_all, discover
 from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
@@ -23,7 +23,7 @@ from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

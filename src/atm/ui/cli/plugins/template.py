@@ -32,8 +32,7 @@ MODULE = '''\
 
 from __future__ import annotations
 
-from atm.domain.events import MEMBER_JOINED
-from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata
+from atm.teamd.plugins.api import MEMBER_JOINED, Cancel, Capability, PluginContext, PluginMetadata
 
 
 class Greeter:
@@ -69,7 +68,7 @@ from __future__ import annotations
 
 import asyncio
 
-from atm.domain.events import MEMBER_JOINED, TASK_CREATED, TeamEvent
+from atm.teamd.plugins.api import MEMBER_JOINED, TASK_CREATED, TeamEvent
 from atm.teamd.plugins.kit import PluginHarness
 
 from @MODULE@ import Greeter
@@ -113,7 +112,8 @@ Settings, in your `config.toml` or a repository's `.atm.toml`:
     enabled = true
     greeting = "Welcome!"
 
-A plugin imports `atm.teamd.plugins.api` and `atm.domain`, nothing else of atm. It may do what it declares among its
+A plugin imports `atm.teamd.plugins.api`, and its tests `atm.teamd.plugins.kit`; nothing else of atm.
+It may do what it declares among its
 capabilities. It runs in a process of its own: when it fails it is started again, after pauses that grow; when it blocks
 its event loop for ten seconds, or takes more than `max_memory_mb` (512), it is ended. Print what you like: it goes to
 its log.

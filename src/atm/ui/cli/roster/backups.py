@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
-from atm.services.roster.backups import back_up
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.roster.services.backups import back_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.roster.restore_pass import Restored
+    from atm.roster.services.restore_pass import Restored
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -33,7 +33,7 @@ def _backup(args: Args, session: Session) -> int:
 
 
 def _restore(args: Args, session: Session) -> int:
-    from atm.services.roster.restoring import restore
+    from atm.roster.services.restoring import restore
 
     given, dry_run = args.text("from"), args.flag("dry_run")
     if given is not None and ("/" in given or os.sep in given or given.startswith("~")):

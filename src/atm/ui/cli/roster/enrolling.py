@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import AtmError
-from atm.domain.team.team import HUMAN, Member
-from atm.domain.untrusted_text import shell_words
-from atm.formats.files.settings_edit import with_setting, without_setting
-from atm.services.roster.members import add_member
-from atm.services.team.registry import find_team
-from atm.services.team.standing import is_person
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import shell_words
+from atm.files.formats.settings_edit import with_setting, without_setting
+from atm.roster.services.members import add_member
+from atm.team.rules.team import HUMAN, Member
+from atm.team.services.registry import find_team
+from atm.team.services.standing import is_person
 from atm.ui.cli.session import working_folder
 from atm.wiring.files import change_settings
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import UsageError
-from atm.domain.names import check_known_name, same_name
-from atm.domain.team.team import Member
-from atm.domain.untrusted_text import one_line
-from atm.services.roster.members import add_member, join, leave, remove_member, update_member
-from atm.services.team.registry import find_team
+from atm.core.errors import UsageError
+from atm.core.names import check_known_name, same_name
+from atm.core.untrusted_text import one_line
+from atm.roster.services.members import add_member, join, leave, remove_member, update_member
+from atm.team.rules.team import Member
+from atm.team.services.registry import find_team
 from atm.ui.cli.session import working_folder
 from atm.wiring.daemon import end_access
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.services.roster.members import Removed
+    from atm.core.plain import Plain
+    from atm.roster.services.members import Removed
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -114,7 +114,7 @@ class HeldTasks:
         self.freed: list[str] = []
 
     def free(self, agent: str) -> None:
-        from atm.services.board.leaving import release_all
+        from atm.board.services.leaving import release_all
 
         self.freed += release_all(self._session.boardroom, self.team, "", agent)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BOLD, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.dependencies import Board
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
+    from atm.board.rules.dependencies import Board
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 
@@ -38,7 +38,7 @@ def has_runs(session: Session, team: Team) -> bool:
 def show_last_run(session: Session, runs: list[Plain]) -> None:
     if not runs:
         return
-    from atm.domain.runs.standing import DIED
+    from atm.runs.rules.standing import DIED
     from atm.ui.views.team.last_run import last_runs, run_lines
 
     style, seen = Style(session), last_runs(runs)

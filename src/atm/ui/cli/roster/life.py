@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, UsageError
-from atm.domain.plain import counted
-from atm.domain.team.lifecycle import COMPLETE, MOVES
-from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.services.roster.members import create_team
-from atm.services.team.lifecycle import advance, check_ours, standing
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError, UsageError
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line, shell_words
+from atm.roster.services.members import create_team
+from atm.team.rules.lifecycle import COMPLETE, MOVES
+from atm.team.rules.team import check_open
+from atm.team.services.lifecycle import advance, check_ours, standing
+from atm.team.services.registry import find_team
 from atm.ui.cli.roster.enrolling import enrol_person
 from atm.ui.cli.roster.joining import HeldTasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.lifecycle import TeamStanding
-    from atm.services.crew.crewroom import Crewroom
-    from atm.services.roster.cleanup import Item
+    from atm.crew.services.crewroom import Crewroom
+    from atm.roster.services.cleanup import Item
+    from atm.team.rules.lifecycle import TeamStanding
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -69,7 +69,7 @@ def _state(args: Args, session: Session) -> int:
 
 
 def _archive(args: Args, session: Session) -> int:
-    from atm.services.roster.ending import archive_team
+    from atm.roster.services.ending import archive_team
 
     team, by = args.need("team"), _by(args, session)
     _end_agents(session, team, force=args.flag("force"))
@@ -81,7 +81,7 @@ def _archive(args: Args, session: Session) -> int:
 
 
 def _delete(args: Args, session: Session) -> int:
-    from atm.services.roster.ending import delete_team
+    from atm.roster.services.ending import delete_team
     from atm.wiring.daemon import end_access
 
     team = args.need("team")
@@ -90,7 +90,7 @@ def _delete(args: Args, session: Session) -> int:
     agents = _end_agents(session, team, force=args.flag("force"))
     done = delete_team(session.room, team, force=args.flag("force"))
     if done.done and agents is not None:
-        from atm.services.crew.ending import forget
+        from atm.crew.services.ending import forget
 
         forget(agents, done.team)
     for warning in end_access(session.layout, done.team) if done.done else ():
@@ -108,7 +108,7 @@ def _end_agents(session: Session, team: str, *, force: bool) -> Crewroom | None:
 
     if not os.path.isdir(f"{session.layout.crews}/{team}"):
         return None
-    from atm.services.crew.ending import leave_nothing
+    from atm.crew.services.ending import leave_nothing
     from atm.ui.cli.waiting import Spinner
     from atm.wiring.crew import build_crewroom
 
@@ -126,7 +126,7 @@ def _clear_left_agents(session: Session, team: str) -> None:
 
     if not os.path.isdir(f"{session.layout.crews}/{team}"):
         return
-    from atm.services.crew.reaping import reconcile
+    from atm.crew.services.reaping import reconcile
     from atm.wiring.crew import build_crewroom
 
     crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
@@ -136,7 +136,7 @@ def _clear_left_agents(session: Session, team: str) -> None:
 
 def _ask_for_yes(session: Session, team: str) -> int:
     """Says what stands in the way, and changes nothing."""
-    from atm.services.roster.ending import why_in_use
+    from atm.roster.services.ending import why_in_use
 
     room = session.room
     if room.rosters.find(team) is None and room.backups.kept(team):
@@ -154,7 +154,7 @@ def _ask_for_yes(session: Session, team: str) -> int:
 
 
 def _cleanup(args: Args, session: Session) -> int:
-    from atm.services.roster.cleanup import clean_up, plan_cleanup
+    from atm.roster.services.cleanup import clean_up, plan_cleanup
 
     doing = args.flag("yes") and not args.flag("dry_run")
     team, force = args.need("team"), args.flag("force")
@@ -209,7 +209,7 @@ def _remark(item: Item) -> str:
 
 
 def _rebind(args: Args, session: Session) -> int:
-    from atm.services.team.standing import check_person
+    from atm.team.services.standing import check_person
     from atm.ui.cli.team.belonging import belonging_here, rebind_here
 
     check_person(session.room, "bind a team to another repository")

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from atm.domain.board.time_limits import standing_in_words
-from atm.domain.delivery.dialogs import asked_in_words
-from atm.domain.errors import UsageError
-from atm.domain.untrusted_text import one_line
-from atm.services.snapshot.members import member_facts, progress_fields
-from atm.services.team.registry import find_team
+from atm.board.rules.time_limits import standing_in_words
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import one_line
+from atm.snapshot.services.members import member_facts, progress_fields
+from atm.team.services.registry import find_team
 from atm.ui.cli.arguments import Args
+from atm.vendors.dialogs import asked_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.crew.agents import AgentRecord
-    from atm.domain.team.team import Member, Team
+    from atm.crew.rules.agents import AgentRecord
+    from atm.team.rules.team import Member, Team
     from atm.ui.cli.session import Session
 
 
 def team_meant(args: Args, session: Session) -> Team:
-    from atm.domain.names import check_known_name, same_name
+    from atm.core.names import check_known_name, same_name
 
     named, flagged = args.text("team_name"), args.text("team")
     if named and flagged and not same_name(named, flagged):

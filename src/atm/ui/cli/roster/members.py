@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import shell_words
-from atm.services.team.activity import activity
+from atm.core.untrusted_text import shell_words
+from atm.team.services.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
 from atm.ui.cli.roster.member_views import (

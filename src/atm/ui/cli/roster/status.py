@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.times import to_iso
-from atm.services.mail.overview import InboxFacts, inbox_facts
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.snapshot.tasks import task_counts, task_counts_shown
-from atm.services.team.activity import activity
+from atm.core.untrusted_text import one_line
+from atm.files.formats.times import to_iso
+from atm.mail.services.overview import InboxFacts, inbox_facts
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.spooling import drain_on_the_way
+from atm.snapshot.services.tasks import task_counts, task_counts_shown
+from atm.team.services.activity import activity
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.last_run import last_runs_of, show_last_run
@@ -32,10 +32,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.mail.overview import InboxProblem
+    from atm.board.rules.dependencies import Board
+    from atm.core.plain import Plain
+    from atm.mail.services.overview import InboxProblem
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -128,8 +128,8 @@ def _as_json(
 
 def _paused(session: Session, team: Team) -> list[str]:
     """Members whom atm has stopped reminding, each with the command that begins anew."""
-    from atm.services.worksync.reading import views
     from atm.wiring.worksync import build_syncroom
+    from atm.worksync.services.reading import views
 
     syncroom = build_syncroom(session.layout, session.settings, session.boardroom)
     return [one_line(one.why) for one in views(syncroom, team, team.names) if one.is_paused]

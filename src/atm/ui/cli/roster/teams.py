@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.team.lifecycle import STATES
+from atm.team.rules.lifecycle import STATES
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False
@@ -214,10 +214,10 @@ DECIDED_BY_BOSSES = {
 
 def _check_standing(args: Args, session: Session, verb: str) -> None:
     """A member may describe itself anew, or go; not become a person by its own word."""
-    from atm.services.team.standing import check_roster
+    from atm.team.services.standing import check_roster
 
     if verb == "update-member" and args.text("delegate") is not None:
-        from atm.services.team.standing import check_person
+        from atm.team.services.standing import check_person
 
         check_person(session.room, "change what a lead may do")
     is_about_itself = verb == "remove-member" or (verb == "update-member" and args.text("backend_type") is None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.files.times import to_iso
-from atm.services.mail.overview import InboxFacts, inbox_facts
-from atm.services.snapshot.tasks import task_counts_shown
-from atm.services.team.activity import activity
-from atm.services.team.lifecycle import standing
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line, shell_words
+from atm.files.formats.times import to_iso
+from atm.mail.services.overview import InboxFacts, inbox_facts
+from atm.snapshot.services.tasks import task_counts_shown
+from atm.team.services.activity import activity
+from atm.team.services.lifecycle import standing
+from atm.team.services.registry import find_team
 from atm.ui.cli.board.view import board_of
 from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.life import standing_json
@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.team.team import Team
-    from atm.services.mail.overview import InboxProblem
+    from atm.mail.services.overview import InboxProblem
+    from atm.team.rules.team import Team
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -6,20 +6,20 @@ import os
 from dataclasses import replace
 from typing import TypeVar
 
-from atm.domain.board.dependencies import Board
-from atm.domain.board.schedule import edges_on
-from atm.domain.runs.limits import Limits
-from atm.domain.runs.orders import RunOrder
-from atm.domain.team.repositories import OTHER, base_names, name_of_folder
-from atm.domain.team.team import check_open
-from atm.domain.work_errors import NotTrusted
-from atm.services.board.importing import reimport
-from atm.services.merges.people import unmerged_tasks
-from atm.services.merges.queueing import open_target
-from atm.services.roster.members import update_member
-from atm.services.runs.starting import find_run, new_run_id
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_roster
+from atm.board.rules.dependencies import Board
+from atm.board.rules.schedule import edges_on
+from atm.board.services.importing import reimport
+from atm.core.work_errors import NotTrusted
+from atm.merges.services.people import unmerged_tasks
+from atm.merges.services.queueing import open_target
+from atm.roster.services.members import update_member
+from atm.runs.rules.limits import Limits
+from atm.runs.rules.orders import RunOrder
+from atm.runs.services.starting import find_run, new_run_id
+from atm.team.rules.repositories import OTHER, base_names, name_of_folder
+from atm.team.rules.team import check_open
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_roster
 from atm.ui.cli.crew.wishes import check_may_start, note_leader
 from atm.ui.cli.runs.prepared import make_team
 from atm.ui.cli.session import working_folder
@@ -28,8 +28,8 @@ from atm.wiring.runs import build_limits, build_rules, build_runroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.runs.runroom import Runroom
-    from atm.services.team.belonging import RepositoryTeams
+    from atm.runs.services.runroom import Runroom
+    from atm.team.services.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.board.schedule import overlaps, waves
-from atm.domain.errors import UsageError
-from atm.domain.team.team import HUMAN
-from atm.domain.untrusted_text import one_line
-from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
-from atm.services.crew.equipment import look
-from atm.services.team.standing import check_person, is_person
+from atm.board.rules.schedule import overlaps, waves
+from atm.board.services.new_tasks import NewTask, commands_in, wishes_of
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import one_line
+from atm.crew.services.equipment import look
+from atm.team.rules.team import HUMAN
+from atm.team.services.standing import check_person, is_person
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.runs.planned import planned_tasks
 from atm.ui.cli.runs.prepared import needs_plan
@@ -17,7 +17,7 @@ from atm.wiring.crew import ask_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.orders import AgentSeat
+    from atm.runs.rules.orders import AgentSeat
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.runs.planned import PlannedTask
     from atm.ui.cli.runs.prepared import Prepared
@@ -125,8 +125,8 @@ def _allowed(made: Prepared) -> list[NewTask]:
 
 def _allowed_by_rule(made: Prepared) -> list[NewTask]:
     """What a model wrote runs only where a rule of the user allows every command of a task; else a person is asked."""
-    from atm.domain.approvals.calls import AgentCall
-    from atm.services.approvals.asking import judged
+    from atm.approvals.rules.calls import AgentCall
+    from atm.approvals.services.asking import judged
 
     room = made.desk.approvals
     for wish in made.wishes:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 
-from atm.domain.errors import AtmError
-from atm.domain.runs.memory import ENDED, RESUMED, STARTED
-from atm.domain.untrusted_text import one_line, shell_words
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line, shell_words
+from atm.runs.rules.memory import ENDED, RESUMED, STARTED
 from atm.ui.cli.runs.beginning import take_up
 from atm.wiring.files import interruptions
 from atm.wiring.runs import start_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.orders import RunOrder
-    from atm.ports.runs import LoopProcess
-    from atm.services.runs.runroom import Runroom
+    from atm.runs.ports import LoopProcess
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.services.runroom import Runroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

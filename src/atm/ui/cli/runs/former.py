@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.runs.standing import DIED
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.domain.work_errors import RunDied
-from atm.services.runs.starting import last_run
+from atm.core.untrusted_text import one_line, shell_words
+from atm.core.work_errors import RunDied
+from atm.runs.rules.standing import DIED
+from atm.runs.services.starting import last_run
 from atm.ui.cli.asking import answer_to, can_ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.orders import RunOrder
-    from atm.services.runs.runroom import Runroom
-    from atm.services.runs.starting import LastRun
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.services.runroom import Runroom
+    from atm.runs.services.starting import LastRun
     from atm.ui.cli.session import Session
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.domain.board.acceptance import about, is_command
-from atm.domain.board.schedule import edges_on
-from atm.services.board.importing import rehearse_import
-from atm.services.board.marks import entered
-from atm.services.board.new_tasks import commands_in, meant_tasks
-from atm.services.team.registry import find_team
+from atm.board.rules.acceptance import about, is_command
+from atm.board.rules.schedule import edges_on
+from atm.board.services.importing import rehearse_import
+from atm.board.services.marks import entered
+from atm.board.services.new_tasks import commands_in, meant_tasks
+from atm.team.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.tasks import Task
+    from atm.board.rules.tasks import Task
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session
 

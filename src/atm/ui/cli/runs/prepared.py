@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from atm.domain.board.dependencies import Board
-from atm.domain.board.schedule import edges_on
-from atm.domain.crew.refs import result_branch
-from atm.domain.errors import NoSuchTeam, UsageError
-from atm.domain.merges.targets import check_target
-from atm.domain.names import check_new_name
-from atm.domain.team.repositories import OTHER, name_of_folder
-from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import BadTask
-from atm.services.board.new_tasks import NewTask, wishes_of
-from atm.services.merges.people import unmerged_tasks
-from atm.services.team.registry import find_team
+from atm.board.rules.dependencies import Board
+from atm.board.rules.schedule import edges_on
+from atm.board.services.new_tasks import NewTask, wishes_of
+from atm.core.errors import NoSuchTeam, UsageError
+from atm.core.names import check_new_name
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import BadTask
+from atm.crew.rules.refs import result_branch
+from atm.merges.rules.targets import check_target
+from atm.merges.services.people import unmerged_tasks
+from atm.team.rules.repositories import OTHER, name_of_folder
+from atm.team.rules.team import check_open
+from atm.team.services.registry import find_team
 from atm.ui.cli.board.adding import read_text, warn_of_unknown_keys
 from atm.ui.cli.crew.wishes import TeamAndPerson, check_may_start, crew_in
 from atm.ui.cli.roster.enrolling import enrol_person
@@ -28,12 +28,12 @@ from atm.wiring.runs import build_runroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.orders import AgentSeat
-    from atm.formats.board.task_drafts import TaskDraft
-    from atm.formats.crew.crew_file import CrewPlan
-    from atm.ports.crew.worktrees import Repository
-    from atm.services.runs.runroom import Runroom
-    from atm.services.team.belonging import RepositoryTeams
+    from atm.board.formats.task_drafts import TaskDraft
+    from atm.crew.formats.crew_file import CrewPlan
+    from atm.crew.ports.worktrees import Repository
+    from atm.runs.rules.orders import AgentSeat
+    from atm.runs.services.runroom import Runroom
+    from atm.team.services.belonging import RepositoryTeams
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -90,8 +90,8 @@ class Prepared:
     @property
     def checklist(self) -> str:
         """The plan as Markdown: the user's own words where it is that, else written out."""
-        from atm.formats.board.plan_ticks import as_checklist
-        from atm.formats.board.task_import import kind_of
+        from atm.board.formats.plan_ticks import as_checklist
+        from atm.board.formats.task_import import kind_of
 
         is_markdown = self.plan_text and kind_of(self.plan_file, self.plan_text) == "markdown"
         return self.plan_text if is_markdown else as_checklist(self.drafts)
@@ -190,7 +190,7 @@ def _team(session: Session, args: Args, named: str, folder: str, belonging: Repo
 
 
 def _drafts(name: str, text: str, args: Args) -> list[TaskDraft]:
-    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
+    from atm.board.formats.task_import import NotAPlan, kind_of, read_plan
 
     kind = kind_of(name, text)
     if args.flag("tick") and (kind != "markdown" or name == "-"):
@@ -203,8 +203,8 @@ def _drafts(name: str, text: str, args: Args) -> list[TaskDraft]:
 
 def ask_for_plan(session: Session, made: Prepared) -> None:
     """A model breaks the goal down. What it answers is read as any plan is."""
-    from atm.services.runs.decomposing import Goal, decompose
-    from atm.services.runs.starting import new_run_id
+    from atm.runs.services.decomposing import Goal, decompose
+    from atm.runs.services.starting import new_run_id
 
     mind = next((seat for seat in reversed(made.everybody) if not seat.is_script), None)
     if mind is None:
@@ -247,7 +247,7 @@ def make_team(session: Session, made: Prepared) -> None:
 
 def _create(session: Session, made: Prepared) -> None:
     """Where another process has just taken the name for another repository, the next free one is used."""
-    from atm.services.roster.members import create_team
+    from atm.roster.services.members import create_team
 
     bound = made.belonging.binding if made.belonging is not None else None
     for _ in range(MOST_TRIES):

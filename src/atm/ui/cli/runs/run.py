@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.services.team.standing import check_roster
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import one_line, shell_words
+from atm.team.services.standing import check_roster
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.crew.new_team import take_back
 from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
@@ -17,8 +17,8 @@ from atm.ui.cli.runs.watching import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.runs.orders import RunOrder
-    from atm.services.runs.runroom import Runroom
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.services.runroom import Runroom
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.board.tasks import COMPLETED
-from atm.domain.errors import UsageError
-from atm.domain.plain import counted
-from atm.domain.runs.standing import DIED, PAUSED, RUNNING, SUSPENDED
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.domain.work_errors import RunActive
-from atm.formats.runs.event_line import event_fields
-from atm.services.runs.cleaning import clean, left_by
-from atm.services.runs.starting import find_run, memory_of, run_line
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_person
+from atm.board.rules.tasks import COMPLETED
+from atm.core.errors import UsageError
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line, shell_words
+from atm.core.work_errors import RunActive
+from atm.runs.formats.event_line import event_fields
+from atm.runs.rules.standing import DIED, PAUSED, RUNNING, SUSPENDED
+from atm.runs.services.cleaning import clean, left_by
+from atm.runs.services.starting import find_run, memory_of, run_line
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_person
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.cli.roster.last_run import last_runs_of
@@ -26,10 +26,10 @@ from atm.wiring.runs import build_runroom, build_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.runs.orders import RunOrder
-    from atm.services.runs.cleaning import RunCleaned
-    from atm.services.runs.runroom import Runroom
+    from atm.core.plain import Plain
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.services.cleaning import RunCleaned
+    from atm.runs.services.runroom import Runroom
     from atm.ui.cli.session import Session
 
 NOTHING = 3

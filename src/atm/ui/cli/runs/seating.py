@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from atm.domain.board.schedule import waves
-from atm.domain.crew.runtimes import PLAIN, SCRIPT
-from atm.domain.errors import UsageError
-from atm.domain.plain import counted
-from atm.domain.runs.orders import AgentSeat
-from atm.domain.runs.seating import AskedTask, check_seats, runner_for, seats_for, why_so_many
-from atm.domain.team.team import AGENT
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import RuntimeMissing
-from atm.services.board.new_tasks import check_runtimes
-from atm.services.crew.crewroom import is_running
-from atm.services.crew.ending import agents_of
-from atm.services.crew.spawning import runtime_of
-from atm.services.team.registry import find_team
+from atm.board.rules.schedule import waves
+from atm.board.services.new_tasks import check_runtimes
+from atm.core.errors import UsageError
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import RuntimeMissing
+from atm.crew.services.crewroom import is_running
+from atm.crew.services.ending import agents_of
+from atm.crew.services.spawning import runtime_of
+from atm.runs.rules.orders import AgentSeat
+from atm.runs.rules.seating import AskedTask, check_seats, runner_for, seats_for, why_so_many
+from atm.team.rules.team import AGENT
+from atm.team.services.registry import find_team
 from atm.ui.cli.crew.wishes import wish_of
 from atm.ui.cli.runs.planned import planned_tasks
 from atm.ui.cli.runs.prepared import LEAD
+from atm.vendors.runtimes import PLAIN, SCRIPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.crew.crew_file import CrewPlan
+    from atm.crew.formats.crew_file import CrewPlan
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session

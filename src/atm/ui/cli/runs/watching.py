@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 
-from atm.domain.runs.actions import PARTIAL, STOPPED, SUCCESS
-from atm.domain.runs.standing import resume_command
-from atm.domain.untrusted_text import many_lines
-from atm.formats.runs.event_line import event_fields
-from atm.services.runs.looping import RunLoop
+from atm.core.untrusted_text import many_lines
+from atm.runs.formats.event_line import event_fields
+from atm.runs.rules.actions import PARTIAL, STOPPED, SUCCESS
+from atm.runs.rules.standing import resume_command
+from atm.runs.services.looping import RunLoop
 from atm.ui.cli.main import BY_SIGNAL, end_echoed_line
 from atm.ui.cli.render import Style
 from atm.ui.cli.runs.waiting import wait_for
@@ -24,9 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.runs.memory import RunEvent
-    from atm.domain.runs.orders import RunOrder
-    from atm.services.runs.runroom import Runroom
+    from atm.runs.rules.memory import RunEvent
+    from atm.runs.rules.orders import RunOrder
+    from atm.runs.services.runroom import Runroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

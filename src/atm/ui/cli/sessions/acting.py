@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam, UnreadableFile, UsageError
-from atm.domain.names import check_known_name
-from atm.domain.team.lifecycle import CONSOLIDATING
-from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import one_line
-from atm.services.crew.ending import agents_of, down
-from atm.services.runs.stopping import stop_with_runs
-from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
-from atm.services.sessions.consolidating import Consolidating
-from atm.services.sessions.reassigning import reassign
-from atm.services.team.lifecycle import walk
-from atm.services.team.registry import find_team
-from atm.services.team.standing import check_person, check_roster
+from atm.core.errors import NoSuchTeam, UnreadableFile, UsageError
+from atm.core.names import check_known_name
+from atm.core.untrusted_text import one_line
+from atm.crew.services.ending import agents_of, down
+from atm.runs.services.stopping import stop_with_runs
+from atm.sessions.services.checkpointing import checkpoint, commit_checkpoint
+from atm.sessions.services.consolidating import Consolidating
+from atm.sessions.services.reassigning import reassign
+from atm.team.rules.lifecycle import CONSOLIDATING
+from atm.team.rules.team import check_open
+from atm.team.services.lifecycle import walk
+from atm.team.services.registry import find_team
+from atm.team.services.standing import check_person, check_roster
 from atm.ui.cli.board.view import task_meant
 from atm.ui.cli.crew.ends import ended_json, ended_words
 from atm.ui.cli.crew.stopped import stopped_code, stopped_json, stopped_words
@@ -24,7 +24,7 @@ from atm.wiring.runs import build_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.sessions.services.sessionroom import SessionRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

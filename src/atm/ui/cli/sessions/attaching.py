@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import (
+from atm.core.errors import (
     AtmError,
     BadName,
     NoSuchTeam,
     TeamCompleted,
     TeamNotOurs,
 )
-from atm.domain.names import check_known_name
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import TeamNotInitialized
-from atm.services.sessions.copying import copy_into
-from atm.services.sessions.resumed import Resumed, Step
-from atm.services.sessions.resuming import named, probe, resume
-from atm.services.team.standing import check_person, check_roster
+from atm.core.names import check_known_name
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import TeamNotInitialized
+from atm.sessions.services.copying import copy_into
+from atm.sessions.services.resumed import Resumed, Step
+from atm.sessions.services.resuming import named, probe, resume
+from atm.team.services.standing import check_person, check_roster
 from atm.ui.cli.sessions.desk import open_desk
 from atm.ui.cli.sessions.views import resumed_json, team_words
 from atm.ui.cli.waiting import Spinner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.sessions.services.sessionroom import SessionRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

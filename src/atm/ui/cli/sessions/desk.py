@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.names import check_known_name
-from atm.services.sessions.resuming import named
-from atm.services.team.endpoints import endpoint_of
-from atm.services.team.registry import find_team
+from atm.core.errors import AtmError
+from atm.core.names import check_known_name
+from atm.sessions.services.resuming import named
+from atm.team.services.endpoints import endpoint_of
+from atm.team.services.registry import find_team
 from atm.ui.cli.crew.wishes import open_crew
 from atm.ui.cli.session import working_folder
 from atm.wiring.sessions import build_sessionroom, find_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.sessions.services.sessionroom import SessionRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -40,7 +40,7 @@ def recorded_session(session: Session, team: str) -> str:
 
 def team_named(args: Args, desk: SessionRoom) -> str:
     """The team that a command names, spelled as it is on disk. Raises as the seed says it."""
-    from atm.domain.errors import NoSuchTeam
+    from atm.core.errors import NoSuchTeam
 
     given = named(desk, check_known_name(args.need("team"), "team"))
     found = desk.room.rosters.find(given)

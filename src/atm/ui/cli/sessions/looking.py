@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.team.lifecycle import COMPLETE
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.domain.work_errors import BadMove
-from atm.services.sessions.listing import TeamLine, list_teams
-from atm.services.sessions.overview import look_at
-from atm.services.sessions.restoring import repository_for
-from atm.services.team.lifecycle import standing, team_id
+from atm.core.untrusted_text import one_line, shell_words
+from atm.core.work_errors import BadMove
+from atm.sessions.services.listing import TeamLine, list_teams
+from atm.sessions.services.overview import look_at
+from atm.sessions.services.restoring import repository_for
+from atm.team.rules.lifecycle import COMPLETE
+from atm.team.services.lifecycle import standing, team_id
 from atm.ui.cli.render import when_epoch
 from atm.ui.cli.sessions.desk import open_desk, team_named
 from atm.ui.cli.sessions.views import iso, team_words, view_json
@@ -16,7 +16,7 @@ from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.sessions.services.sessionroom import SessionRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

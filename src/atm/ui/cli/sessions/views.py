@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.files.times import to_iso
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line, shell_words
+from atm.files.formats.times import to_iso
 from atm.ui.views.ages import ago
 from atm.ui.views.fitting import glimpse
 from atm.ui.views.letters import in_one_line
@@ -14,9 +14,9 @@ from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.sessions.member_checkpoint import MemberCheckpoint
-    from atm.services.sessions.overview import MemberView, TeamView
-    from atm.services.sessions.resumed import Resumed
+    from atm.sessions.formats.member_checkpoint import MemberCheckpoint
+    from atm.sessions.services.overview import MemberView, TeamView
+    from atm.sessions.services.resumed import Resumed
 
 SHOWN = 10
 """Messages on the screen; JSON has all fifty."""

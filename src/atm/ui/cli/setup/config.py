@@ -6,9 +6,9 @@ import os
 
 from atm import config as settings_module
 from atm.config import known
-from atm.domain.errors import BadSetting
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.settings_edit import with_setting, without_setting
+from atm.core.errors import BadSetting
+from atm.core.untrusted_text import one_line
+from atm.files.formats.settings_edit import with_setting, without_setting
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
 from atm.ui.cli.setup.naming import check_named
@@ -17,8 +17,8 @@ from atm.ui.views.tables import table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Setting
-    from atm.domain.setup.context import SystemContext
-    from atm.formats.files.settings_text import Value
+    from atm.files.formats.settings_text import Value
+    from atm.setup.rules.context import SystemContext
     from atm.ui.cli.session import Session
 
 LIST = Command(

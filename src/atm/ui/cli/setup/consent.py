@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import AtmError
-from atm.services.team.standing import check_person, is_person
+from atm.core.errors import AtmError
+from atm.team.services.standing import check_person, is_person
 from atm.ui.cli.setup.trust import ask
 from atm.wiring.files import change_settings
 from atm.wiring.mail import build_room
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.services.roster.teamroom import Teamroom
+    from atm.roster.services.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import UsageError
-from atm.domain.team.repositories import name_of_folder
-from atm.domain.untrusted_text import one_line
-from atm.formats.crew.crew_file import commented
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import one_line
+from atm.crew.formats.crew_file import commented
+from atm.team.rules.repositories import name_of_folder
 from atm.ui.cli.session import working_folder
 from atm.wiring.files import change_settings
 

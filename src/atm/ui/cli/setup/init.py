@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from atm.domain.delivery.moments import AGY, CODEX, GEMINI
-from atm.domain.setup.hooks import KINDS, KNOWN, PROJECT, USER, WITHOUT_SERVER
-from atm.domain.team.team import AGENT
-from atm.domain.untrusted_text import one_line, shell_words
+from atm.core.untrusted_text import one_line, shell_words
+from atm.team.rules.team import AGENT
 from atm.ui.cli.arguments import MANY, Args, Command, Option
+from atm.vendors.hooks import KINDS, KNOWN, PROJECT, USER, WITHOUT_SERVER
+from atm.vendors.moments import AGY, CODEX, GEMINI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.setup.hooks import Vendor
-    from atm.ports.setup import VendorFiles
-    from atm.services.setup.planning import SetupOrder
+    from atm.setup.ports import VendorFiles
+    from atm.setup.services.planning import SetupOrder
     from atm.ui.cli.session import Session
     from atm.ui.cli.setup.view import Doing
+    from atm.vendors.hooks import Vendor
 
 COMMAND = Command(
     "init",
@@ -51,7 +51,7 @@ def execute(args: Args, session: Session) -> int:
         from atm.ui.cli.setup.crew_file import write_crew
 
         return write_crew(session)
-    from atm.services.setup.planning import SetupOrder, check, detect
+    from atm.setup.services.planning import SetupOrder, check, detect
     from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_standing
     from atm.wiring.setup import build_vendor_files
 
@@ -72,7 +72,7 @@ def execute(args: Args, session: Session) -> int:
 
 def set_up(session: Session, vendors: list[str]) -> int:
     """For whoever was asked already: `atm init --vendor …` in the user's own settings."""
-    from atm.services.setup.planning import SetupOrder
+    from atm.setup.services.planning import SetupOrder
     from atm.ui.cli.setup.view import Doing
     from atm.wiring.setup import build_vendor_files
 
@@ -91,7 +91,7 @@ def _no_server() -> str:
 def _change(
     session: Session, files: VendorFiles, vendors: list[str], doing: Doing, order: SetupOrder, *, is_said: bool
 ) -> int:
-    from atm.services.setup.planning import apply, plan
+    from atm.setup.services.planning import apply, plan
     from atm.ui.cli.asking import can_ask, said_yes_to
     from atm.ui.cli.setup.view import changed_files, file_lines, show_changes
 
@@ -126,11 +126,11 @@ def _offer_more(session: Session) -> None:
 
 def _offer_message(session: Session) -> None:
     """To an agent of the team that is meant here, if there is one."""
-    from atm.domain.errors import AtmError
-    from atm.services.mail.posting import Draft
-    from atm.services.mail.sending import send
-    from atm.services.team.choosing import choose_team
-    from atm.services.team.registry import find_team
+    from atm.core.errors import AtmError
+    from atm.mail.services.posting import Draft
+    from atm.mail.services.sending import send
+    from atm.team.services.choosing import choose_team
+    from atm.team.services.registry import find_team
     from atm.ui.cli.asking import said_yes_to
 
     try:

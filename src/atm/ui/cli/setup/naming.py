@@ -6,16 +6,16 @@ Only for a person's own file. A repository's is for everybody's machine, and nam
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, BadSetting
-from atm.domain.names import check_new_name, nearest_name, parse_address, same_name
-from atm.domain.team.team import HUMAN
-from atm.domain.untrusted_text import shell_words
+from atm.core.errors import AtmError, BadSetting
+from atm.core.names import check_new_name, nearest_name, parse_address, same_name
+from atm.core.untrusted_text import shell_words
+from atm.team.rules.team import HUMAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atm.domain.team.team import Team
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
 
 NOBODY = "none"
@@ -39,7 +39,7 @@ def check_named(session: Session, key: str, value: object, home: str | None) -> 
 
         _check_is_one_of(str(value), [*build_runtimes(session.settings), NOBODY], f"{key}: there is no runtime")
     elif key == "crew.require_tools" and value:
-        from atm.services.crew.equipment import TOOLS
+        from atm.crew.services.equipment import TOOLS
 
         _check_is_one_of(str(value), TOOLS, f"{key}: there is no tool")
 

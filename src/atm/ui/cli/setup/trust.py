@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadSetting
-from atm.domain.trust import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
-from atm.domain.untrusted_text import one_line
-from atm.domain.work_errors import NotTrusted
-from atm.services.team.standing import check_person
+from atm.core.errors import BadSetting
+from atm.core.untrusted_text import one_line
+from atm.core.work_errors import NotTrusted
+from atm.team.services.standing import check_person
+from atm.trust.rules import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.views.tables import table
@@ -22,7 +22,7 @@ from atm.wiring.trust import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.trust import Ask
+    from atm.trust.rules import Ask
     from atm.ui.cli.session import Session
 
 NOTHING = 3

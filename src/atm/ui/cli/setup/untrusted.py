@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.untrusted_text import shell_word
+from atm.core.untrusted_text import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from atm.domain.errors import UsageError
-from atm.domain.setup.hooks import CLIENTS, INSTALLED, PROJECT, USER
-from atm.domain.untrusted_text import one_line
-from atm.services.setup.planning import CREATED, REFUSED, REMOVED, UNCHANGED
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import one_line
+from atm.setup.services.planning import CREATED, REFUSED, REMOVED, UNCHANGED
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.vendors.hooks import CLIENTS, INSTALLED, PROJECT, USER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from atm.ports.setup import VendorFiles
-    from atm.services.setup.planning import FileChange
+    from atm.setup.ports import VendorFiles
+    from atm.setup.services.planning import FileChange
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

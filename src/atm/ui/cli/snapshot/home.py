@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.runs.standing import DIED
-from atm.domain.untrusted_text import one_line
+from atm.core.errors import AtmError, NoSuchTeam
+from atm.core.untrusted_text import one_line
+from atm.runs.rules.standing import DIED
 from atm.ui.cli.overview import WHAT_IT_IS
 from atm.ui.cli.render import Style
 from atm.ui.views.extras import screen_command
@@ -31,7 +31,7 @@ CODES = {YOU: (BOLD, YELLOW), BROKEN: (BOLD, RED), MOVING: (BLUE,), PROVEN: (GRE
 
 def show_home(session: Session) -> int:
     """The team that can be told from here; without any, the first steps; of several, a line for each."""
-    from atm.services.team.choosing import choose_team
+    from atm.team.services.choosing import choose_team
 
     page = HomePage(session)
     named = session.home_team()
@@ -71,7 +71,7 @@ class HomePage:
     # Without a team that is meant.
 
     def several(self, teams: Sequence[str]) -> None:
-        from atm.domain.names import is_claudes_team
+        from atm.core.names import is_claudes_team
 
         ours = [name for name in teams if not is_claudes_team(name)]
         if not ours:
@@ -204,7 +204,7 @@ class HomePage:
 
 
 def _of_several(team: str) -> Iterator[NextStep]:
-    from atm.domain.untrusted_text import shell_words
+    from atm.core.untrusted_text import shell_words
     from atm.ui.views.team.next_steps import NextStep
 
     yield from screen_steps(screen_command(), "the live screen, where you can choose")

@@ -7,15 +7,15 @@ import shlex
 import subprocess
 import sys
 
-from atm.domain.errors import UsageError
-from atm.domain.untrusted_text import shell_words
-from atm.domain.work_errors import NoSuchAgent
-from atm.services.crew.ending import agents_of
+from atm.core.errors import UsageError
+from atm.core.untrusted_text import shell_words
+from atm.core.work_errors import NoSuchAgent
+from atm.crew.services.ending import agents_of
 from atm.ui.cli.crew.wishes import open_crew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.crew.crewroom import Crewroom
+    from atm.crew.services.crewroom import Crewroom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

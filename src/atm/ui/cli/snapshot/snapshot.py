@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
+from atm.core.errors import AtmError
+from atm.core.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.views.looks import counts_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.services.snapshot.composing import Snapshots
+    from atm.core.plain import Plain
+    from atm.snapshot.services.composing import Snapshots
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import NoSuchTeam, UsageError
+from atm.core.errors import NoSuchTeam, UsageError
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def _team(args: Args, session: Session) -> str:
     """The team that is meant; empty if there are several, or none: then the screen lets one choose."""
     if args.text("team") or session.home_team():
         return session.team(args)
-    from atm.services.team.choosing import choose_team
+    from atm.team.services.choosing import choose_team
 
     try:
         return choose_team(session.room, session.whereabouts).team

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.files.times import to_iso
-from atm.formats.mail.protocol_message import idle_sender
-from atm.services.mail.following import Followers
+from atm.core.errors import AtmError
+from atm.core.plain import counted
+from atm.core.untrusted_text import many_lines, one_line
+from atm.files.formats.times import to_iso
+from atm.mail.formats.protocol_message import idle_sender
+from atm.mail.services.following import Followers
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.views.changes import changes
@@ -19,8 +19,8 @@ from atm.ui.views.team.spans import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
-    from atm.services.snapshot.composing import Snapshots
+    from atm.mail.rules.messages import Message
+    from atm.snapshot.services.composing import Snapshots
     from atm.ui.cli.session import Session
     from atm.ui.views.changes import TeamChange
     from atm.ui.views.team.seen import TeamSeen

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from atm.domain.errors import AtmError, UsageError
+from atm.core.errors import AtmError, UsageError
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.waiting import Spinner
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.cli.session import Session
 
 OPEN_SECONDS = 30.0
@@ -78,8 +78,8 @@ def _check_extra() -> None:
 
 def _check_is_person(session: Session) -> None:
     """The page acts as a person: an agent that opened it would answer its own requests."""
-    from atm.domain.errors import NotAllowed
-    from atm.services.team.standing import check_person
+    from atm.core.errors import NotAllowed
+    from atm.team.services.standing import check_person
 
     try:
         check_person(session.room, "open the page")

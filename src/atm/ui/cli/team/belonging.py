@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from atm.domain.names import is_claudes_team
-from atm.domain.team.choosing import REPOSITORY
-from atm.domain.team.repositories import MOVED, OTHER, REPLACED, base_names
-from atm.domain.untrusted_text import one_line
-from atm.services.team.belonging import (
+from atm.core.names import is_claudes_team
+from atm.core.untrusted_text import one_line
+from atm.team.rules.choosing import REPOSITORY
+from atm.team.rules.repositories import MOVED, OTHER, REPLACED, base_names
+from atm.team.services.belonging import (
     RepositoryTeams,
     binding_of,
     words_about,
     words_about_move,
     wrong_repository,
 )
-from atm.services.team.choosing import Choice
+from atm.team.services.choosing import Choice
 from atm.ui.cli.session import working_folder
 from atm.wiring.files import build_repositories
 
@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atm.services.runs.runroom import Runroom
-    from atm.services.team.belonging import ChosenTeam
+    from atm.runs.services.runroom import Runroom
+    from atm.team.services.belonging import ChosenTeam
     from atm.ui.cli.session import Session
 
 MOST_RUNS = 20
@@ -96,7 +96,7 @@ def check_here(session: Session, team: str, *, is_named: bool) -> None:
 
 def bind_here(session: Session, belonging: RepositoryTeams, team: str, desk: Callable[[], Runroom]) -> None:
     """Bind a team to the repository here. After a move, what it recorded of the former place is rewritten."""
-    from atm.services.runs.moving import RepositoryMove, follow
+    from atm.runs.services.moving import RepositoryMove, follow
 
     former = binding_of(session.room, team)
     if not belonging.bind(team) or former is None or former.common_dir == belonging.here.common_dir:
@@ -108,7 +108,7 @@ def bind_here(session: Session, belonging: RepositoryTeams, team: str, desk: Cal
 
 def rebind_here(session: Session, belonging: RepositoryTeams, team: str) -> str:
     """Bind a team to the repository here, as a person says. The folder of the former one; empty if there was none."""
-    from atm.services.runs.moving import RepositoryMove, follow
+    from atm.runs.services.moving import RepositoryMove, follow
     from atm.wiring.runs import build_runroom
 
     desk = build_runroom(session.layout, session.settings, session.boardroom, session.environment)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import NoSuchTeam
-from atm.domain.names import is_claudes_team
-from atm.domain.team.choosing import IN_WORDS
-from atm.services.team.choosing import Choice, choose_team
+from atm.core.errors import NoSuchTeam
+from atm.core.names import is_claudes_team
+from atm.team.rules.choosing import IN_WORDS
+from atm.team.services.choosing import Choice, choose_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

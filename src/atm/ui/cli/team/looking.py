@@ -6,9 +6,9 @@ Where it can be told, the others are named below: nobody should believe that the
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.untrusted_text import one_line
-from atm.services.team.choosing import choose_team
+from atm.core.errors import AtmError, NoSuchTeam
+from atm.core.untrusted_text import one_line
+from atm.team.services.choosing import choose_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,34 +5,34 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atm.domain.board.naming import is_number
-from atm.domain.errors import NotAllowed, UsageError
-from atm.domain.names import same_name
-from atm.domain.team.team import check_open
-from atm.domain.work_errors import BadTask
-from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
-from atm.domain.worksync.nudges import CONFLICT, DELIVERED, ESCALATION, lift
-from atm.domain.worksync.sentences import Times, refusal, refused_report
-from atm.domain.worksync.triggers import MANUAL
-from atm.formats.files.times import from_iso
-from atm.services.team.standing import is_boss
-from atm.services.worksync.nudges import NOBODY, NOT_READY, UNSTABLE, begin_anew
-from atm.services.worksync.reading import view
-from atm.services.worksync.reports import judge_or_note
-from atm.services.worksync.rounds import run_round
+from atm.board.rules.naming import is_number
+from atm.core.errors import NotAllowed, UsageError
+from atm.core.names import same_name
+from atm.core.work_errors import BadTask
+from atm.files.formats.times import from_iso
+from atm.team.rules.team import check_open
+from atm.team.services.standing import is_boss
 from atm.ui.cli.worksync.showing import local_clock, member_named
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.verbs.verb import number_of
 from atm.ui.views.looks import spelled
 from atm.wiring.daemon import judge_report
+from atm.worksync.rules.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
+from atm.worksync.rules.nudges import CONFLICT, DELIVERED, ESCALATION, lift
+from atm.worksync.rules.sentences import Times, refusal, refused_report
+from atm.worksync.rules.triggers import MANUAL
+from atm.worksync.services.nudges import NOBODY, NOT_READY, UNSTABLE, begin_anew
+from atm.worksync.services.reading import view
+from atm.worksync.services.reports import judge_or_note
+from atm.worksync.services.rounds import run_round
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.services.worksync.nudges import Dispatched
-    from atm.services.worksync.rounds import SyncRound
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.core.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
+    from atm.worksync.services.nudges import Dispatched
+    from atm.worksync.services.rounds import SyncRound
+    from atm.worksync.services.syncroom import SyncRoom
 
 
 def report(args: Args, session: Session) -> int:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from atm.domain.names import same_name
-from atm.domain.untrusted_text import one_line
-from atm.domain.worksync.decisions import CAUGHT_UP
-from atm.domain.worksync.sentences import Times, change_in_words, nudge_in_words, readiness_lines
-from atm.services.team.standing import is_proven_boss
-from atm.services.worksync.ladders import outbox
-from atm.services.worksync.nudges import readiness
-from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
+from atm.core.names import same_name
+from atm.core.untrusted_text import one_line
+from atm.team.services.standing import is_proven_boss
 from atm.ui.cli.worksync.sync import open_plane
 from atm.ui.views.ages import ago
 from atm.ui.views.looks import spelled
 from atm.ui.views.style import terminal_columns
 from atm.ui.views.tables import table
+from atm.worksync.rules.decisions import CAUGHT_UP
+from atm.worksync.rules.sentences import Times, change_in_words, nudge_in_words, readiness_lines
+from atm.worksync.services.ladders import outbox
+from atm.worksync.services.nudges import readiness
+from atm.worksync.services.reading import block_of, check_may_see, diagnose, metrics, view, views
 
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.worksync.reading import View
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
+    from atm.worksync.services.reading import View
+    from atm.worksync.services.syncroom import SyncRoom
 
 
 WIDTH = 78

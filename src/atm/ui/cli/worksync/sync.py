@@ -6,9 +6,9 @@ from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.team.rules.team import Team
     from atm.ui.cli.session import Session
+    from atm.worksync.services.syncroom import SyncRoom
 
 _MEMBER = Argument("member", "whose (default: everybody)", required=False, complete="member")
 _AS = Option("--as", value="NAME", help="who asks (default: ATM_IDENTITY, settings, or human)")
@@ -125,7 +125,7 @@ def execute(args: Args, session: Session) -> int:
 
 def open_plane(args: Args, session: Session) -> tuple[SyncRoom, Team]:
     """The control plane, and the team that is meant."""
-    from atm.services.team.registry import find_team
+    from atm.team.services.registry import find_team
     from atm.wiring.worksync import build_syncroom
 
     team = find_team(session.room, session.team(args))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from atm.domain.names import same_name
-from atm.domain.worksync.sentences import Times
-from atm.services.team.standing import is_proven_boss
-from atm.services.worksync.reading import views
+from atm.core.names import same_name
+from atm.team.services.standing import is_proven_boss
 from atm.ui.cli.mail.inbox_view import is_live
 from atm.ui.cli.mail.inbox_watch import CLEAR, REDRAW_EVERY
 from atm.ui.cli.worksync.showing import known_identity, local_clock, status_table
 from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring.events import build_watch
+from atm.worksync.rules.sentences import Times
+from atm.worksync.services.reading import views
 
 if TYPE_CHECKING:
-    from atm.domain.team.team import Team
-    from atm.services.worksync.reading import View
-    from atm.services.worksync.syncroom import SyncRoom
+    from atm.team.rules.team import Team
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
+    from atm.worksync.services.reading import View
+    from atm.worksync.services.syncroom import SyncRoom
 
 
 def watch(args: Args, session: Session) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from atm.domain.approvals.requests import APPROVED, DENIED
-from atm.formats.approvals.records import approval_json
-from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import waiting_in
+from atm.approvals.formats.records import approval_json
+from atm.approvals.rules.requests import APPROVED, DENIED
+from atm.approvals.services.answering import find_approval, give_answer
+from atm.approvals.services.looking import waiting_in
 from atm.ui.mcp.actor import actor, home
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, gives, listed, takes, text
@@ -17,9 +17,9 @@ from atm.ui.mcp.wording import body, line
 from atm.wiring.approvals import build_approvalroom
 
 if TYPE_CHECKING:
-    from atm.domain.approvals.requests import Approval
-    from atm.domain.plain import Plain
-    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.approvals.rules.requests import Approval
+    from atm.approvals.services.approvalroom import Approvalroom
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 

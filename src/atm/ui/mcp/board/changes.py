@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.board.acceptance import is_command
-from atm.services.board.marks import written_by
+from atm.board.rules.acceptance import is_command
+from atm.board.services.marks import written_by
 from atm.ui.mcp.actor import actor, sign
 from atm.ui.mcp.board.view import TASK, preview
 from atm.ui.mcp.schema import gives
@@ -14,9 +14,9 @@ from atm.ui.mcp.wording import known, lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Task
-    from atm.domain.plain import Plain, Record
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Task
+    from atm.core.plain import Plain, Record
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.board.plans import check_may_begin
-from atm.domain.team.team import check_open
-from atm.domain.work_errors import PlanRefused
-from atm.services.board.boardroom import SERVER_SOURCE
-from atm.services.board.working import Claimed
-from atm.services.team.presence import beat
+from atm.board.rules.plans import check_may_begin
+from atm.board.services.boardroom import SERVER_SOURCE
+from atm.board.services.working import Claimed
+from atm.core.work_errors import PlanRefused
+from atm.team.rules.team import check_open
+from atm.team.services.presence import beat
 from atm.ui.mcp.actor import actor, leads, sign
 from atm.ui.mcp.board.changes import answer, changed, whose
 from atm.ui.mcp.board.view import TASK, TASKS, preview, work
@@ -23,10 +23,10 @@ from atm.ui.verbs.verb import COMMAND, FLAG, MANY, WHOLE, Acting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.board.tasks import Task
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.board.hooks import HookVerdict
+    from atm.board.rules.tasks import Task
+    from atm.board.services.hooks import HookVerdict
+    from atm.core.plain import Plain
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema, Tool
     from atm.ui.verbs.verb import Done, Given, Parameter, Verb

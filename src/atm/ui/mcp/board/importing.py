@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.work_errors import BadTask
-from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
+from atm.board.services import planning
+from atm.board.services.new_tasks import NewTask, commands_in, wishes_of
+from atm.core.work_errors import BadTask
 from atm.ui.mcp.actor import actor, sign
 from atm.ui.mcp.board.view import TASKS, preview
 from atm.ui.mcp.definition import define
@@ -17,8 +17,8 @@ from atm.ui.mcp.wording import known, line, lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.plain import Plain
-    from atm.services.board.planning import Added
+    from atm.board.services.planning import Added
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 
@@ -31,7 +31,7 @@ FORMATS = ("markdown", "json", "yaml")
 
 
 def _import(caller: Caller, given: Given) -> dict[str, Plain]:
-    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
+    from atm.board.formats.task_import import NotAPlan, kind_of, read_plan
 
     team, me = actor(caller)
     said = given.text("plan")

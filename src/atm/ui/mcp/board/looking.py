@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.board.tasks import PRIORITIES
-from atm.domain.errors import NoSuchTeam
-from atm.domain.merges.shown_state import shown_state
-from atm.domain.names import same_name
-from atm.services.board.boardroom import list_name
+from atm.board.rules.tasks import PRIORITIES
+from atm.board.services.boardroom import list_name
+from atm.core.errors import NoSuchTeam
+from atm.core.names import same_name
+from atm.merges.rules.shown_state import shown_state
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.board.changes import whose
 from atm.ui.mcp.board.view import PARTS, TASK, TASKS, counts, details, event_fields, long_text, preview
@@ -25,10 +25,10 @@ from atm.wiring.runs import board_with_merges
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card
-    from atm.domain.plain import Plain
-    from atm.formats.board.task_history import Past
+    from atm.board.formats.task_history import Past
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Card
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 

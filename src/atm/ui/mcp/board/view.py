@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.board.acceptance import describe
-from atm.domain.board.reviews import current_reviewer
-from atm.domain.board.tasks import UNREACHABLE
-from atm.domain.merges.shown_state import shown_state
+from atm.board.rules.acceptance import describe
+from atm.board.rules.reviews import current_reviewer
+from atm.board.rules.tasks import UNREACHABLE
+from atm.merges.rules.shown_state import shown_state
 from atm.ui.mcp.schema import listed
 from atm.ui.mcp.wording import LONGEST_LINE, NOTICE, beginning, known, line, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card, Task
-    from atm.domain.plain import Plain, Record
+    from atm.board.rules.dependencies import Board
+    from atm.board.rules.tasks import Card, Task
+    from atm.core.plain import Plain, Record
 
 MOST_IDS, MOST_COMMENTS, MOST_FILES = 10, 5, 20
 LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT, LONGEST_CHECK = 2_000, 1_000, 400, 160

@@ -13,14 +13,14 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.http.patience import bounded_body
 from atm.ui.http.refusing import Bucket, HttpRefusal, OwnAddress, headers_in, too_many
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from atm.domain.access import AccessToken
+    from atm.access.rules import AccessToken
 
 BURST = 60
 PER_SECOND = 6.0

@@ -14,8 +14,8 @@ import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.errors import AtmError
-from atm.services.access import find, living
+from atm.access.services import find, living
+from atm.core.errors import AtmError
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
 from atm.ui.http.serving import HOST, listen, web_server
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import Scope
 
-    from atm.domain.access import AccessToken
-    from atm.formats.files.layout import Layout
+    from atm.access.rules import AccessToken
+    from atm.files.formats.layout import Layout
     from atm.ui.mcp.http.gate import Gate
     from atm.ui.mcp.serving.client import Client
     from atm.ui.mcp.serving.reception import Reception

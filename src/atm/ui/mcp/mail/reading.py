@@ -10,24 +10,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.delivery.channels import from_the_oldest
-from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
-from atm.domain.mail.messages import TYPES
-from atm.domain.mail.receipts import RETURNED, standing
-from atm.domain.names import same_name
-from atm.domain.plain import counted
-from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import LARGEST_ROW
-from atm.formats.mail.journal import histories
-from atm.formats.mail.typed_message import type_of
-from atm.services.mail.bookkeeping import enter
-from atm.services.mail.escalation import unacknowledged
-from atm.services.mail.mailroom import find_addressee
-from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import TURN_PATIENCE, Filter, peek
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.mail.surfacing import Surfacing
-from atm.services.mail.tracing import trace
+from atm.core.errors import FileBusy, NoSuchMessage, NotAllowed
+from atm.core.names import same_name
+from atm.core.plain import counted
+from atm.delivery.rules.channels import from_the_oldest
+from atm.files.formats.times import to_iso
+from atm.mail.formats.inbox import LARGEST_ROW
+from atm.mail.formats.journal import histories
+from atm.mail.formats.typed_message import type_of
+from atm.mail.rules.messages import TYPES
+from atm.mail.rules.receipts import RETURNED, standing
+from atm.mail.services.bookkeeping import enter
+from atm.mail.services.escalation import unacknowledged
+from atm.mail.services.mailroom import find_addressee
+from atm.mail.services.putting_back import put_back_dropped
+from atm.mail.services.reading import TURN_PATIENCE, Filter, peek
+from atm.mail.services.spooling import drain_on_the_way
+from atm.mail.services.surfacing import Surfacing
+from atm.mail.services.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, handle_of, message_fields, summary_fields
@@ -37,11 +37,11 @@ from atm.ui.mcp.wording import NOTICE, known, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.mail.messages import Message
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.mail.mailroom import Recipient
-    from atm.services.mail.tracing import Trace
+    from atm.core.plain import Plain
+    from atm.mail.rules.messages import Message
+    from atm.mail.services.mailroom import Recipient
+    from atm.mail.services.tracing import Trace
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 

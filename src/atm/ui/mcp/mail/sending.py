@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.delivery.dialogs import asked_in_words
-from atm.domain.errors import RequestError
-from atm.domain.mail.messages import INFO, INTENTS, PLAIN, SENT_BY_HAND
-from atm.domain.names import check_known_name, parse_address, same_name
-from atm.domain.team.team import EVERYBODY
-from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail.mailroom import find_addressee, sender_address
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import broadcast, send
-from atm.services.mail.spooling import drain_on_the_way
-from atm.services.mail.typed.letters import give_type
-from atm.services.team.standing import check_member
+from atm.core.errors import RequestError
+from atm.core.names import check_known_name, parse_address, same_name
+from atm.mail.rules.messages import INFO, INTENTS, PLAIN, SENT_BY_HAND
+from atm.mail.services.conversations import acknowledge, ask, await_answer, find_answer
+from atm.mail.services.mailroom import find_addressee, sender_address
+from atm.mail.services.posting import Draft
+from atm.mail.services.sending import broadcast, send
+from atm.mail.services.spooling import drain_on_the_way
+from atm.mail.services.typed.letters import give_type
+from atm.team.rules.team import EVERYBODY
+from atm.team.services.standing import check_member
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
 from atm.ui.mcp.schema import choice, count, gives, many, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
+from atm.vendors.dialogs import asked_in_words
 from atm.wiring.events import build_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.mail.messages import Message
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.services.mail.posting import Posted
+    from atm.core.plain import Plain
+    from atm.mail.rules.messages import Message
+    from atm.mail.services.posting import Posted
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.verbs.verb import Given
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.identifiers import id_of_key
-from atm.domain.mail.messages import PLAIN, summarize
-from atm.formats.mail.protocol_message import idle_sender
-from atm.formats.mail.typed_message import type_of, typed
+from atm.core.identifiers import id_of_key
+from atm.mail.formats.protocol_message import idle_sender
+from atm.mail.formats.typed_message import type_of, typed
+from atm.mail.rules.messages import PLAIN, summarize
 from atm.ui.mcp.schema import count, gives, text
 from atm.ui.mcp.wording import known, line, piece
 
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
+    from atm.mail.rules.messages import Message
 
 LONGEST_PIECE = 5_000
 """Characters of one message that are shown when the reader asks for this one."""

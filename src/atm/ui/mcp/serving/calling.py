@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.schema import check
 from atm.ui.mcp.serving.remedies import in_tools
 from atm.ui.mcp.wording import lines
@@ -13,7 +13,7 @@ from atm.ui.mcp.wording import lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 

@@ -18,9 +18,9 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 
-from atm.domain.errors import AtmError
-from atm.domain.events import MEMBER_CHANGED, MEMBER_JOINED, MEMBER_LEFT, TEAM_CREATED, TEAM_GONE
-from atm.domain.names import same_name
+from atm.core.errors import AtmError
+from atm.core.names import same_name
+from atm.events.rules import MEMBER_CHANGED, MEMBER_JOINED, MEMBER_LEFT, TEAM_CREATED, TEAM_GONE
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.identity import settle_role
 from atm.ui.mcp.serving.feed import LISTS, Feed
@@ -29,8 +29,8 @@ from atm.ui.mcp.serving.workers import MOST_FOR_ONE
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-    from atm.domain.events import TeamEvent
-    from atm.domain.team.team import Team
+    from atm.events.rules import TeamEvent
+    from atm.team.rules.team import Team
     from atm.ui.mcp.caller import Caller
 
     Id = int | str

@@ -26,7 +26,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.answers import cleaned
 from atm.ui.mcp.hello import LONGEST_LINE
 

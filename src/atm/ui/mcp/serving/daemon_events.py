@@ -6,12 +6,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
-from atm.domain.events import event_from
+from atm.core.errors import AtmError
+from atm.events.rules import event_from
 from atm.wiring.daemon import listen_to_daemon
 
 if TYPE_CHECKING:
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
     from atm.teamd.events.hub import Hub
 
 AGAIN_AFTER = 2.0

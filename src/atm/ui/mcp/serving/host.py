@@ -13,7 +13,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.teamd.events.hub import Listener
 from atm.teamd.loops import in_thread
 from atm.teamd.peers import process_of
@@ -24,7 +24,7 @@ from atm.ui.views.extras import mcp_missing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.events import TeamEvent
+    from atm.events.rules import TeamEvent
     from atm.teamd.surfaces import DaemonFacts
     from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.serving.client import Client

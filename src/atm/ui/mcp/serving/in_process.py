@@ -12,8 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.json_record import to_bytes
+from atm.core.untrusted_text import one_line
+from atm.files.formats.json_record import to_bytes
 from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp.hello import LONGEST_LINE
@@ -23,7 +23,7 @@ from atm.ui.mcp.serving.host import McpHost
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
 
 LAST_SECONDS, LOOK_EVERY = 2.0, 0.005
 """For the threads of calls that nobody waits for any more, when the client has gone; and between two looks."""

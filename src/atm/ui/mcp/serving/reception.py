@@ -18,8 +18,8 @@ from atm.ui.mcp.serving.workers import TooSlow, Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from atm.formats.files.layout import Layout
-    from atm.ports.board.tasks import Tasks
+    from atm.board.ports.tasks import Tasks
+    from atm.files.formats.layout import Layout
     from atm.teamd.loops import Door
     from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.offer import Offer

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.team.team import HUMAN as HUMAN_KIND
-from atm.domain.team.team import is_human
+from atm.team.rules.team import HUMAN as HUMAN_KIND
+from atm.team.rules.team import is_human
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.team.team import Team
+    from atm.team.rules.team import Team
     from atm.ui.mcp.hello import IdentityClaim
 
 TEAMMATE, LEAD, HUMAN, OBSERVER = "teammate", "lead", "human", "observer"

@@ -55,7 +55,7 @@ from mcp_types import (
 from mcp_types import Tool as ToolEntry
 
 from atm import __version__
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.answers import failure, harmless, plain_error, shortened, shown, success
 from atm.ui.mcp.schema import told
 from atm.ui.mcp.serving.calling import perform, reworded
@@ -65,7 +65,7 @@ from atm.ui.mcp.serving.remedies import in_tools
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.offer import Offer, OfferedPrompt, OfferedResource, Told
     from atm.ui.mcp.serving.client import Client
     from atm.ui.mcp.serving.workers import Workers

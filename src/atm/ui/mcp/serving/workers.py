@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.teamd.loops import Door, in_thread
 from atm.ui.mcp.serving.lasting import Lasting
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import decode_object, encode, to_bytes, to_text
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.serving.roles import allowed_role
 from atm.ui.mcp.stdio.lines import GREETING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.domain.team.team import Team
-    from atm.formats.files.layout import Layout
+    from atm.core.plain import Plain
+    from atm.files.formats.layout import Layout
+    from atm.team.rules.team import Team
     from atm.ui.mcp.hello import IdentityClaim
 
 LIST = "greeting.txt"
@@ -73,7 +73,7 @@ def early_words(layout: Layout, claim: IdentityClaim) -> EarlyWords | None:
 def _likely_role(layout: Layout, claim: IdentityClaim) -> str:
     """As `identity.admit` decides it, without asking whose process this is."""
     from atm import config
-    from atm.services.team.choosing import only_team
+    from atm.team.services.choosing import only_team
     from atm.ui.mcp.serving.roles import asked_role, is_the_persons, launched_with
     from atm.wiring.mail import build_room
 

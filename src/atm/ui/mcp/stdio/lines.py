@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_text
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 GREETING = "initialize"
 PROBE = "server/discover"

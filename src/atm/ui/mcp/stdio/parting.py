@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from _socket import SHUT_WR
 
-from atm.formats.files.json_record import to_bytes
+from atm.files.formats.json_record import to_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import os
 import select
 import time
 
-from atm.domain.errors import AtmError
-from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.core.errors import AtmError
+from atm.files.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.stdio.lines import GREETING, Opening, PumpLines, answered, result_in
 from atm.ui.mcp.stdio.moving import Moving
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from _socket import socket as Line
     from collections.abc import Callable
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
     from atm.ui.mcp.stdio.early import EarlyWords
     from atm.ui.mcp.stdio.search import Reach
 

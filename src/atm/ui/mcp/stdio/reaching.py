@@ -5,7 +5,7 @@ from __future__ import annotations
 import _socket
 import time
 
-from atm.domain.errors import AtmError
+from atm.core.errors import AtmError
 from atm.ui.mcp.hello import LONGEST_HELLO, check_welcome, encode_hello
 from atm.ui.views.extras import check_mcp
 from atm.wiring.daemon import find_mcp_socket
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _socket import socket as Line
     from collections.abc import Callable, Mapping
 
-    from atm.formats.files.layout import Layout
+    from atm.files.formats.layout import Layout
     from atm.ui.mcp.hello import IdentityClaim
 
 WELCOME_SECONDS = 30.0

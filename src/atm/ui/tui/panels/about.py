@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.plain import counted
+from atm.core.plain import counted
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, text, wrapped
 from atm.ui.views.approvals import exact
 from atm.ui.views.fitting import cut
@@ -113,7 +113,7 @@ def _bar(one: ApprovalSeen, now: float, columns: int) -> Line:
 
 
 def _length(one: ApprovalSeen) -> float:
-    from atm.formats.files.times import from_iso
+    from atm.files.formats.times import from_iso
 
     asked, ends_at = from_iso(one.asked_at), from_iso(one.expires_at)
     return ends_at - asked if asked is not None and ends_at is not None else 0.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from atm.domain.board.schedule import waves
-from atm.domain.merges.shown_state import COLUMNS, NOT_DONE_COLUMN
+from atm.board.rules.schedule import waves
+from atm.merges.rules.shown_state import COLUMNS, NOT_DONE_COLUMN
 from atm.ui.faces.view_names import BOARD, TABS
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, CHOSEN, DIM, PLAIN, fitted, padded, text, wrapped

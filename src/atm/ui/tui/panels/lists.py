@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.services.snapshot.happenings import Happening
+    from atm.snapshot.services.happenings import Happening
     from atm.ui.tui.lines import Line
     from atm.ui.tui.model import Model
     from atm.ui.views.team.seen import CollisionSeen, MemberSeen

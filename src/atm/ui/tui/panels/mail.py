@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from atm.domain.mail.receipts import JOURNEY
+from atm.mail.rules.receipts import JOURNEY
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text, wrapped
 from atm.ui.tui.model import GAP, Body, ListRow, fixed
@@ -15,7 +15,7 @@ from atm.ui.views.team.spans import clock, since, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.snapshot.threads import MailSent, MailThread
+    from atm.snapshot.services.threads import MailSent, MailThread
     from atm.ui.tui.lines import Line
     from atm.ui.tui.model import Model
 

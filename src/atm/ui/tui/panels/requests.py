@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from atm.domain.excerpts import excerpt
+from atm.core.excerpts import excerpt
 from atm.ui.tui.filtering import fits
 from atm.ui.tui.lines import BOLD, DIM, PLAIN, ends, padded, text
 from atm.ui.tui.model import GAP, Body, ListRow, fixed

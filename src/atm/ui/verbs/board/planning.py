@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
-from atm.domain.board.time_limits import read_limit
-from atm.domain.errors import NotAllowed, UsageError
-from atm.services.board import planning
-from atm.services.board.importing import edit
-from atm.services.board.new_tasks import NewTask
+from atm.board.rules.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
+from atm.board.rules.time_limits import read_limit
+from atm.board.services import planning
+from atm.board.services.importing import edit
+from atm.board.services.new_tasks import NewTask
+from atm.core.errors import NotAllowed, UsageError
 from atm.ui.verbs.verb import Done, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain, Record
+    from atm.core.plain import Plain, Record
     from atm.ui.verbs.verb import Acting, Does, Given
 
 CHECKS = {"accept_commands": COMMAND, "accept_tests": TESTS, "accept_files": FILE, "accept_commits": COMMIT}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.board.tasks import PRIORITIES
+from atm.board.rules.tasks import PRIORITIES
 from atm.ui.verbs.verb import COMMAND, FLAG, MANY, TOOL, WHOLE, Parameter, Verb
 
 ID = Parameter("id", "the task's number or title, or how it begins", is_word=True, is_required=True)

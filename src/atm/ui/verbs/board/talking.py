@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from atm.services.board import reviews
-from atm.services.board import working as board
+from atm.board.services import reviews
+from atm.board.services import working as board
 from atm.ui.verbs.verb import Done
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.board.tasks import Task
-    from atm.domain.plain import Plain
-    from atm.services.board.boardroom import Boardroom
-    from atm.services.board.reviews import ReviewOutcome
+    from atm.board.rules.tasks import Task
+    from atm.board.services.boardroom import Boardroom
+    from atm.board.services.reviews import ReviewOutcome
+    from atm.core.plain import Plain
     from atm.ui.verbs.verb import Acting, Does, Given
 
     Says = Callable[[Task, ReviewOutcome], str]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
-from atm.domain.names import check_known_name, is_claudes_team
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import shell_words
-from atm.services.board import working as board
+from atm.board.services import working as board
+from atm.core.errors import UsageError
+from atm.core.names import check_known_name, is_claudes_team
+from atm.core.plain import counted
+from atm.core.untrusted_text import shell_words
 from atm.ui.verbs.verb import Done, ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Plain
-    from atm.services.board.working import Claimed
+    from atm.board.services.working import Claimed
+    from atm.core.plain import Plain
     from atm.ui.verbs.verb import Acting, Does, Given
 
 
@@ -32,7 +32,7 @@ def _start(acting: Acting, given: Given) -> Claimed:
 
 def _complete(acting: Acting, given: Given) -> Done:
     if given.flag("allow_checks"):
-        from atm.services.board.marks import allow_checks
+        from atm.board.services.marks import allow_checks
 
         allow_checks(acting.boardroom, acting.team.name, acting.who, given.text("id"))
     done = board.complete(

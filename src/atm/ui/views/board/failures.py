@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import reason_and_output
-from atm.domain.untrusted_text import one_line, shell_words
+from atm.board.rules.acceptance import reason_and_output
+from atm.core.untrusted_text import one_line, shell_words
 from atm.ui.views.fitting import last_lines
 
 LONGEST_REASON, LONGEST_LINE = 200, 300

@@ -6,7 +6,7 @@ Subjects, owners, ids and states come from files that any program may write; eac
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import one_line
+from atm.core.untrusted_text import one_line
 from atm.ui.views.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
 from atm.ui.views.looks import LOOKS, UNKNOWN, look, word_of
 from atm.ui.views.style import BLUE, BOLD, DIM, YELLOW, width_of

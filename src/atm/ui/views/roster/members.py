@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.runs.standing import SUSPENDED
+from atm.runs.rules.standing import SUSPENDED
 from atm.ui.views.ages import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.team.activity import Activity
+    from atm.team.services.activity import Activity
 
 SYMBOLS = {
     "working": "◉",

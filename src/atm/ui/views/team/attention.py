@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from atm.domain.delivery.dialogs import asked_in_words
-from atm.domain.excerpts import excerpt
-from atm.domain.merges.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
-from atm.domain.plain import counted
-from atm.domain.untrusted_text import shell_word, shell_words
+from atm.core.excerpts import excerpt
+from atm.core.plain import counted
+from atm.core.untrusted_text import shell_word, shell_words
+from atm.merges.rules.shown_state import CONFLICT, NOT_MERGED, PLAN_WAITS, TO_RETRY, shown
 from atm.ui.views.team.last_run import WORDS, about_run, needs_person, next_words
 from atm.ui.views.team.signs import vendor
 from atm.ui.views.team.spans import left, on_task, since, span
+from atm.vendors.dialogs import asked_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ Pure: from the row of the snapshot and the time. A run that works is no news, an
 
 from __future__ import annotations
 
-from atm.domain.plain import counted
-from atm.domain.runs.actions import STOPPED
-from atm.domain.runs.standing import DIED, HELD, PAUSED, SUSPENDED
-from atm.domain.untrusted_text import one_line
-from atm.formats.files.dataclass_record import made_from
+from atm.core.plain import counted
+from atm.core.untrusted_text import one_line
+from atm.files.formats.dataclass_record import made_from
+from atm.runs.rules.actions import STOPPED
+from atm.runs.rules.standing import DIED, HELD, PAUSED, SUSPENDED
 from atm.ui.views.team.seen import RunSeen
 from atm.ui.views.team.spans import since, span
 
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 SENTENCES = {
     DIED: "run {run} died{ago}: {done}{why}",

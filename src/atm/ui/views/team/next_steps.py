@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.domain.delivery.dialogs import asked_in_words
-from atm.domain.names import as_new_name
-from atm.domain.untrusted_text import one_line, shell_word, shell_words
+from atm.core.names import as_new_name
+from atm.core.untrusted_text import one_line, shell_word, shell_words
 from atm.ui.views.style import width_of
 from atm.ui.views.team.attention import GONE, answer_command
 from atm.ui.views.team.last_run import WORDS, needs_person
+from atm.vendors.dialogs import asked_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from atm.formats.files.dataclass_record import made_from
+from atm.files.formats.dataclass_record import made_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.plain import Plain
+    from atm.core.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ReviewSeen:
 
 @dataclass(frozen=True, slots=True)
 class ShownSeen:
-    """The one state of a task that every surface shows (`domain/merges/shown_state.py`)."""
+    """The one state of a task that every surface shows (`merges/rules/shown_state.py`)."""
 
     state: str = "unknown"
     word: str = "unknown"

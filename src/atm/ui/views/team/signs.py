@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.domain.merges.shown_state import BROKEN, MOVING, PROVEN, REST, SHOWN, YOU
+from atm.merges.rules.shown_state import BROKEN, MOVING, PROVEN, REST, SHOWN, YOU
 from atm.ui.views.looks import LOOKS
 
 __all__ = ["BROKEN", "MOVING", "PROVEN", "REST", "YOU", "sign", "vendor"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.board.time_limits import standing_in_words
-from atm.formats.files.times import from_iso
+from atm.board.rules.time_limits import standing_in_words
+from atm.files.formats.times import from_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

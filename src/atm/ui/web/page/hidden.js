@@ -1,5 +1,5 @@
 // Characters that hide, turn round or move what stands beside them, found in a text of others. Pure.
-// The same table as `atm.domain.untrusted_text`; a test compares both.
+// The same table as `atm.core.untrusted_text`; a test compares both.
 
 /** What is a tag in every text: controls, directions, spaces without width, fillers, tags, halves of characters. */
 export const MARKED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]/u;

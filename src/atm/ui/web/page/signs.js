@@ -68,3 +68,10 @@ export function lookOf(task, cells) {
   if (held === "stalled") return "broken";
   return Object.hasOwn(OWN_LOOK, state) ? OWN_LOOK[state] : OF_TONE[tone] ?? "ready";
 }
+
+/** The word for a member, as the overview has it. People are not watched: whether one is there nobody knows. */
+export function memberWord(member, rows) {
+  if (member.kind === "human") return "person";
+  const of = rows.filter((one) => one.who === member.name && one.state !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
+  return row?.state ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
+}

@@ -2,7 +2,7 @@
 
 import { useOffers, useRead, world } from "../live.js";
 import { path } from "../route.js";
-import { syncShape, vendorName, vendorOf } from "../signs.js";
+import { memberWord, syncShape, vendorName, vendorOf } from "../signs.js";
 import { clock, cost, short, span } from "../spans.js";
 import { html, useEffect, useRef, useState } from "../view.js";
 import { AskBox, Deeds } from "../parts/deeds.js";
@@ -12,13 +12,12 @@ import { Age, isFresh, LastHeard, Mark, memberCalled, State, Tag, TaskRows, Task
 import { Line, Name, Path, Said, Same } from "../parts/said.js";
 import { Mini, Rail } from "../parts/rail.js";
 import { pieces } from "../hidden.js";
-import { wordOf } from "./agents.js";
 
 export function Agent({ id, whole }) {
   const member = memberCalled(id), offers = useOffers("member", id);
   if (!member) return html`<div class="page"><section class="panel pad"><h1>Nobody is called <${Name} text=${id} /> here</h1><p><a class="link" href=${path(world.team, "agents")}>Who is in the team</a></p></section></div>`;
   const tag = vendorOf(member), write = offers.find((offer) => offer.word === "write"), others = offers.filter((offer) => offer !== write);
-  return html`<div class="page"><div class="head"><h1><${Name} text=${member.name} /></h1><${Vendor} tag=${tag} /><span class="dim">${tag ? vendorName(tag) : member.type ? html`<${Name} text=${member.type} />` : "an agent of an unknown kind"}${member.is_lead ? ", leads" : ""}</span><${State} of=${wordOf(member, whole.rows)} /><span class="push"></span><div class="deeds"><${Deeds} kind="member" id=${member.name} offers=${others} showsSame=${false} /></div></div>
+  return html`<div class="page"><div class="head"><h1><${Name} text=${member.name} /></h1><${Vendor} tag=${tag} /><span class="dim">${tag ? vendorName(tag) : member.type ? html`<${Name} text=${member.type} />` : "an agent of an unknown kind"}${member.is_lead ? ", leads" : ""}</span><${State} of=${memberWord(member, whole.rows)} /><span class="push"></span><div class="deeds"><${Deeds} kind="member" id=${member.name} offers=${others} showsSame=${false} /></div></div>
     <${Four} member=${member} whole=${whole} /><div class="two"><div class="col"><${Parts} member=${member} write=${write} /></div><div class="col"><${Held} member=${member} /><${Letters} name=${member.name} /><${Session} member=${member} /></div></div></div>`;
 }
 

@@ -2,19 +2,13 @@
 
 import { useRead } from "../live.js";
 import { path } from "../route.js";
+import { memberWord } from "../signs.js";
 import { many } from "../spans.js";
 import { html, memo, useState } from "../view.js";
 import { Filter, fits, Some, Unread } from "../parts/lists.js";
 import { LastHeard, OnTask, State, Who } from "../parts/marks.js";
 import { Line, Name } from "../parts/said.js";
 import { Output } from "./agent.js";
-
-/** The word for a member, as the overview has it. People are not watched: whether one is there nobody knows. */
-export function wordOf(member, rows) {
-  if (member.kind === "human") return "person";
-  const of = rows.filter((one) => one.who === member.name && one.state !== "mail"), row = of.find((one) => one.group === "Problems") ?? of[0];
-  return row?.state ?? (member.liveness === "online" ? "online" : member.liveness) ?? "unknown";
-}
 
 const counted = (members) => {
   const people = members.filter((one) => one.kind === "human").length;
@@ -26,7 +20,7 @@ export function Agents({ team, whole }) {
   const isIn = fits(filter), shown = whole.snapshot.members.filter((one) => isIn({ state: `${one.state} ${one.liveness} ${one.sync?.label ?? ""}`, who: one.name, text: `${one.name} ${one.agent?.runtime ?? ""}` }));
   return html`<div class="page"><div class="head"><h1>Agents</h1><span class="dim">${counted(whole.snapshot.members)}</span><${Filter} value=${filter} set=${set} /><span class="dim m push not-phone">mail, presence, sync and stall are four answers, never one</span></div>
     ${!shown.length ? html`<section class="panel pad"><p class="dim">${filter ? "Nobody fits the filter." : "Nobody is in the team yet."}</p><code class="cmd">atm teams add-member ${team} ann</code></section>`
-      : html`<section class="panel"><ul class="rows"><${Some} of=${shown} first=${80} draw=${(one) => html`<li key=${one.name} class="row"><${Member} one=${one} word=${wordOf(one, whole.rows)} team=${team} isPeeked=${peeked === one.name} peek=${peek} />${peeked === one.name && html`<${Peek} name=${one.name} />`}</li>`} /></ul></section>`}</div>`;
+      : html`<section class="panel"><ul class="rows"><${Some} of=${shown} first=${80} draw=${(one) => html`<li key=${one.name} class="row"><${Member} one=${one} word=${memberWord(one, whole.rows)} team=${team} isPeeked=${peeked === one.name} peek=${peek} />${peeked === one.name && html`<${Peek} name=${one.name} />`}</li>`} /></ul></section>`}</div>`;
 }
 
 const Member = memo(({ one, word, team, isPeeked, peek }) => html`<div class="member-row"><a class="agent-row" data-row href=${path(team, "agent", one.name)}><${State} of=${word} /><${Who} name=${one.name} />

@@ -1,0 +1,1 @@
+"""Tokens for MCP over HTTP."""

@@ -1,0 +1,1 @@
+"""What an agent may do by itself, what its lead or a person must grant."""

@@ -1,0 +1,1 @@
+"""Approvals, bytes and values; unknown fields survive."""

@@ -1,0 +1,1 @@
+"""Approvals, rules: pure, time is an argument."""

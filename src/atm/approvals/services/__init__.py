@@ -1,0 +1,1 @@
+"""Approvals, one use case in each function."""

@@ -1,0 +1,1 @@
+"""Board, bytes and values; unknown fields survive."""

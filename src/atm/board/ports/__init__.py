@@ -1,0 +1,1 @@
+"""Board, what it needs of a machine."""

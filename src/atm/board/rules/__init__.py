@@ -1,0 +1,1 @@
+"""Board, rules: pure, time is an argument."""

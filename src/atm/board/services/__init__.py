@@ -1,0 +1,1 @@
+"""Board, one use case in each function."""

@@ -1,0 +1,1 @@
+"""Doctor: findings and fixes."""

@@ -1,0 +1,1 @@
+"""Checkup, the machine."""

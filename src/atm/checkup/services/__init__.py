@@ -1,0 +1,1 @@
+"""Checkup, one use case in each function."""

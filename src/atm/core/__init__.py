@@ -1,0 +1,1 @@
+"""Errors, names, identifiers, plain values, redaction, untrusted text: what every room uses."""

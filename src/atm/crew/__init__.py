@@ -1,0 +1,1 @@
+"""Agents as processes: hosts, worktrees, salvage, a task from its start to its proof."""

@@ -1,0 +1,1 @@
+"""Crew, bytes and values; unknown fields survive."""

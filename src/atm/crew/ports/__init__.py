@@ -1,0 +1,1 @@
+"""Crew, what it needs of a machine."""

@@ -1,0 +1,1 @@
+"""Crew, rules: pure, time is an argument."""

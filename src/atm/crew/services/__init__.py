@@ -1,0 +1,1 @@
+"""Crew, one use case in each function."""

@@ -1,0 +1,1 @@
+"""The daemon's singleton lock, socket, log and client."""

@@ -1,0 +1,1 @@
+"""Daemon, the machine."""

@@ -1,0 +1,1 @@
+"""Daemon, bytes and values; unknown fields survive."""

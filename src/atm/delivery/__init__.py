@@ -1,0 +1,1 @@
+"""Mail into an agent's context."""

@@ -1,0 +1,1 @@
+"""Delivery, what it needs of a machine."""

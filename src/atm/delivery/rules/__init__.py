@@ -1,0 +1,1 @@
+"""Delivery, rules: pure, time is an argument."""

@@ -1,0 +1,1 @@
+"""Delivery, one use case in each function."""

@@ -1,1 +1,0 @@
-"""Agents that atm starts: what they are, how they live and end."""

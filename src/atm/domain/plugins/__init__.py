@@ -1,1 +1,0 @@
-"""How plugins fare, and what they may see."""

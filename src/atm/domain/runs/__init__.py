@@ -1,1 +1,0 @@
-"""Runs: a goal in, verified work out. What is decided, and when."""

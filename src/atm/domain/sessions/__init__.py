@@ -1,1 +1,0 @@
-"""Sessions that survive their lead: checkpoints, resuming, time-outs, consolidation."""

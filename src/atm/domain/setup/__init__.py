@@ -1,1 +1,0 @@
-"""Agent programs: versions, hooks and servers in their settings."""

@@ -1,0 +1,1 @@
+"""Files, the machine."""

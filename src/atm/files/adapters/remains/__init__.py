@@ -1,0 +1,1 @@
+"""What crashes leave: stale locks, torn files."""

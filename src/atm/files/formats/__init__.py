@@ -1,0 +1,1 @@
+"""Files, bytes and values; unknown fields survive."""

@@ -1,0 +1,1 @@
+"""Files, what it needs of a machine."""

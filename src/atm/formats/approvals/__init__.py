@@ -1,1 +1,0 @@
-"""Approvals as bytes: rules in settings, requests and answers in files, vendors' words for a call and for an answer."""

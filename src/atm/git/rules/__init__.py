@@ -1,0 +1,1 @@
+"""Git, rules: pure, time is an argument."""

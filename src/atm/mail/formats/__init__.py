@@ -1,0 +1,1 @@
+"""Mail, bytes and values; unknown fields survive."""

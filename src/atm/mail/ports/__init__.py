@@ -1,0 +1,1 @@
+"""Mail, what it needs of a machine."""

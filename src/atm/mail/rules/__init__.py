@@ -1,0 +1,1 @@
+"""Mail, rules: pure, time is an argument."""

@@ -1,0 +1,1 @@
+"""Mail, one use case in each function."""

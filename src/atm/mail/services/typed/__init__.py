@@ -1,0 +1,1 @@
+"""Messages with a type: requests, answers, notices."""

@@ -1,0 +1,1 @@
+"""Finished work becomes one branch: queue, order, conflicts, checks, radar."""

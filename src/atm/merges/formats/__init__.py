@@ -1,0 +1,1 @@
+"""Merges, bytes and values; unknown fields survive."""

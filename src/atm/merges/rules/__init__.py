@@ -1,0 +1,1 @@
+"""Merges, rules: pure, time is an argument."""

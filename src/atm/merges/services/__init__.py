@@ -1,0 +1,1 @@
+"""Merges, one use case in each function."""

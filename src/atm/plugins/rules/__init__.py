@@ -1,0 +1,1 @@
+"""Plugins, rules: pure, time is an argument."""

@@ -1,1 +1,0 @@
-"""The sockets. Protocols in the verbs of the domain; adapters in `system`, twins in `testing`."""

@@ -1,1 +1,0 @@
-"""Bytes kept safely: disk, locks, exchange, JSON in place, records, layout, times."""

@@ -1,1 +1,0 @@
-"""Messages, inboxes, ledger, spool, reading, showing once."""

@@ -1,1 +1,0 @@
-"""Create, join, leave, end, back up, restore, clean up: verbs over all files of a team."""

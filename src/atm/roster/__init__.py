@@ -1,0 +1,1 @@
+"""Making, ending, backing up and restoring teams."""

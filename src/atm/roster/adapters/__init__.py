@@ -1,0 +1,1 @@
+"""Roster, the machine."""

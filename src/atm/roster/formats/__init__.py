@@ -1,0 +1,1 @@
+"""Roster, bytes and values; unknown fields survive."""

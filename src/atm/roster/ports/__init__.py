@@ -1,0 +1,1 @@
+"""Roster, what it needs of a machine."""

@@ -1,0 +1,1 @@
+"""Roster, one use case in each function."""

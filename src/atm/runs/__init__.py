@@ -1,0 +1,1 @@
+"""A goal or a plan worked off by a crew."""

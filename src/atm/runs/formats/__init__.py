@@ -1,0 +1,1 @@
+"""Runs, bytes and values; unknown fields survive."""

@@ -1,0 +1,1 @@
+"""Runs, rules: pure, time is an argument."""

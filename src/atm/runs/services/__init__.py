@@ -1,0 +1,1 @@
+"""Runs, one use case in each function."""

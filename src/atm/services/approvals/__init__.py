@@ -1,1 +1,0 @@
-"""Approvals: asking, answering, looking; nothing happens without a positive answer of somebody who may give it."""

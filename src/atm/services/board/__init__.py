@@ -1,1 +1,0 @@
-"""Tasks, claims, plans, reviews, proof, stalls."""

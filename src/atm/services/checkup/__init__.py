@@ -1,1 +1,0 @@
-"""Doctor: findings, mending, tidying."""

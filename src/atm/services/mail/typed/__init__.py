@@ -1,1 +1,0 @@
-"""Messages of a type: sent by hand, and taken by programs that act on them."""

@@ -1,1 +1,0 @@
-"""Runs: making one, looking after it, and telling what came of it."""

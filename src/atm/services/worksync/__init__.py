@@ -1,1 +1,0 @@
-"""Work-sync: does each member know its current work?"""

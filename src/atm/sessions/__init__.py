@@ -1,0 +1,1 @@
+"""What a team was and can be again: checkpoints, handover, resume."""

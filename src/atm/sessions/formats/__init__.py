@@ -1,0 +1,1 @@
+"""Sessions, bytes and values; unknown fields survive."""

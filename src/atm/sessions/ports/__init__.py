@@ -1,0 +1,1 @@
+"""Sessions, what it needs of a machine."""

@@ -1,0 +1,1 @@
+"""Sessions, rules: pure, time is an argument."""

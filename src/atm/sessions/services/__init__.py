@@ -1,0 +1,1 @@
+"""Sessions, one use case in each function."""

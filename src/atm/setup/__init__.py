@@ -1,0 +1,1 @@
+"""Agent programs and atm's entries in their settings."""

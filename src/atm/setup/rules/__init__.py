@@ -1,0 +1,1 @@
+"""Setup, rules: pure, time is an argument."""

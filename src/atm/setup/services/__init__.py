@@ -1,0 +1,1 @@
+"""Setup, one use case in each function."""

@@ -1,0 +1,1 @@
+"""Every fact about a team, composed once."""

@@ -1,0 +1,1 @@
+"""Snapshot, one use case in each function."""

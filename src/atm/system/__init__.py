@@ -1,1 +1,0 @@
-"""The machine. Adapters that implement the ports."""

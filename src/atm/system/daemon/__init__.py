@@ -1,1 +1,0 @@
-"""The daemon: seat, control line, log, telemetry, service units."""

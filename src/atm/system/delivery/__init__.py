@@ -1,1 +1,0 @@
-"""Mail into an agent's context: hooks, briefing, panes, servers."""

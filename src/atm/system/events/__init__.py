@@ -1,1 +1,0 @@
-"""What changed, told to whoever listens; watching folders."""

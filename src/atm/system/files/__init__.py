@@ -1,1 +1,0 @@
-"""Files that are shared with programs we do not control, and how not to damage them."""

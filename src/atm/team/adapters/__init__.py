@@ -1,0 +1,1 @@
+"""Team, the machine."""

@@ -1,0 +1,1 @@
+"""Team, bytes and values; unknown fields survive."""

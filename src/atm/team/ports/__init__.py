@@ -1,0 +1,1 @@
+"""Team, what it needs of a machine."""

@@ -1,0 +1,1 @@
+"""Team, rules: pure, time is an argument."""

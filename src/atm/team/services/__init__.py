@@ -1,0 +1,1 @@
+"""Team, one use case in each function."""

@@ -1,0 +1,1 @@
+"""What a person has allowed a repository's settings to do."""

@@ -1,0 +1,1 @@
+"""What atm knows of the vendors' programs: hooks, payloads, settings, panes, drivers, versions."""

@@ -1,0 +1,1 @@
+"""Drivers: how each vendor's program is spoken to."""

@@ -1,0 +1,1 @@
+"""Worksync, bytes and values; unknown fields survive."""

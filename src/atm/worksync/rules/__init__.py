@@ -1,0 +1,1 @@
+"""Worksync, rules: pure, time is an argument."""

@@ -1,0 +1,1 @@
+"""Worksync, one use case in each function."""

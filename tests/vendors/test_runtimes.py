@@ -1,0 +1,62 @@
+"""Runtimes as data."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.core.errors import BadSetting
+from atm.vendors.runtimes import BUILT_IN, KNOWN, PLAIN, command_line, read_runtime
+
+DANGEROUS = ("dangerously", "bypass", "yolo", "skip-permissions", "full-access", "--auto")
+
+
+def test_six_come_with_atm():
+    assert sorted(KNOWN) == ["claude", "codex", "command", "gemini", "opencode", "script"]
+
+
+@pytest.mark.parametrize("runtime", BUILT_IN, ids=lambda runtime: runtime.name)
+def test_none_is_started_in_a_mode_that_skips_its_permissions(runtime):
+    lines = (runtime.headless, runtime.terminal, runtime.resume, runtime.tools, runtime.modes.values())
+    words = [word for line in lines for word in line]
+    assert [word for word in words for bad in DANGEROUS if bad in word.lower()] == []
+
+
+@pytest.mark.parametrize("runtime", [one for one in BUILT_IN if one.program], ids=lambda runtime: runtime.name)
+def test_each_vendor_says_how_it_is_brought_and_asked_for_its_version(runtime):
+    assert runtime.brings.startswith("npm install")
+    assert runtime.version[0] == runtime.headless[0] == runtime.terminal[0] == runtime.program
+
+
+def test_what_has_no_value_is_left_out_together_with_its_option():
+    template = ["claude", "-p", "--model", "{model}", "--mode", "{mode}", "{prompt}"]
+    assert command_line(template, {"mode": "plan"}) == ["claude", "-p", "--mode", "plan"]
+    assert command_line(template, {"model": "m", "prompt": "go"}) == ["claude", "-p", "--model", "m", "go"]
+
+
+def test_a_program_of_the_users_own_is_started_as_it_is():
+    runtime = read_runtime("aider", {"command": ["aider", "--no-git"], "brings": "pip install aider"}, "user file x")
+    assert (runtime.protocol, runtime.program, runtime.headless) == (PLAIN, "aider", ["aider", "--no-git"])
+    assert (runtime.brings, runtime.is_built_in) == ("pip install aider", False)
+
+
+def test_one_can_be_like_a_vendors_with_other_words():
+    runtime = read_runtime("mine", {"command": ["wrapper", "claude"], "like": "claude"}, "user file x")
+    assert runtime.headless[:3] == ["wrapper", "claude", "-p"]
+    assert runtime.vendor == "claude"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, "must be a list of words"),
+        ({"command": []}, "must be a list of words"),
+        ({"command": ["x", 1]}, "must be a list of words"),
+        ({"command": "x", "like": "script"}, "names no runtime with a program"),
+        ({"command": "x", "like": "emacs"}, "names no runtime with a program"),
+        ({"comand": "x"}, "'comand' is unknown"),
+    ],
+)
+def test_what_says_no_program_is_refused(said, words):
+    with pytest.raises(BadSetting) as error:
+        read_runtime("mine", said, "user file x")
+    assert words in str(error.value)
