@@ -140,6 +140,24 @@ def test_a_command_that_nobody_allowed_keeps_its_task_back_and_is_told():
     assert table.actions() == [Refuse("1", "nobody has allowed `rm -rf x`"), Give("2", "a1")]
 
 
+def test_a_command_that_a_person_has_allowed_is_given_out_at_once():
+    table = Table(Card(1), seats=1)
+    table.facts["1"] = TaskFacts(untrusted="rm -rf x")
+    (refused,) = table.actions()
+    assert isinstance(refused, Refuse)
+    table.memory.take(RunEvent(kinds.REFUSED, "1", NOW - 1, why=refused.why))
+    table.facts["1"] = TaskFacts()
+    assert table.actions() == [Give("1", "a1")]
+
+
+def test_a_task_that_could_not_be_begun_for_another_reason_waits_before_it_is_given_out_again():
+    table = Table(Card(1), seats=1)
+    table.memory.take(RunEvent(kinds.REFUSED, "1", NOW - 1, why="no worktree could be made"))
+    assert Give("1", "a1") not in table.actions()
+    table.memory.take(RunEvent(kinds.REFUSED, "1", NOW - 31, why="no worktree could be made"))
+    assert table.actions() == [Give("1", "a1")]
+
+
 def test_tasks_that_were_over_before_are_none_of_its_business():
     table = Table(done(1), Card(2))
     table.order.done_before = ["1"]

@@ -43,12 +43,14 @@ if TYPE_CHECKING:
     from atm.board.rules.tasks import Card
     from atm.runs.rules.actions import Action
     from atm.runs.rules.limits import Limits, Use
-    from atm.runs.rules.memory import RunMemory, SeatMemory
+    from atm.runs.rules.memory import RunMemory, SeatMemory, TaskMemory
     from atm.runs.rules.orders import AgentSeat, RunOrder
     from atm.runs.rules.view import AgentView, RunView
 
 LONGEST_PAUSE = 16.0
 """Seconds between two tries to start an agent whose start is refused: 1, 2, 4, 8, 16."""
+
+UNALLOWED = "nobody has allowed "
 
 ENOUGH = 3
 """Finished tasks after which one can say how long a task takes."""
@@ -249,11 +251,16 @@ class _Tick:
 
     def _why_refused(self, card: Card) -> str:
         if command := self._view.fact(card.id).untrusted:
-            return f"nobody has allowed `{command}`"
+            return f"{UNALLOWED}`{command}`"
         facts = self._view.fact(card.id)
         # What could not be begun before this loop began is tried at once: a person may have helped.
         is_recent = facts.refused_at >= self._memory.began_at and self._view.now - facts.refused_at < TRY_AGAIN
         return facts.refused if is_recent else ""
+
+    def _was_just_refused(self, card: Card, known: TaskMemory) -> bool:
+        """A command that a person has allowed meanwhile is no reason to wait."""
+        is_answered = known.refused.startswith(UNALLOWED) and not self._view.fact(card.id).untrusted
+        return bool(known.refused) and not is_answered and self._view.now - known.refused_at < TRY_AGAIN
 
     def _giving(self) -> Iterator[Action]:
         free = [seat for seat in self._order.seats if self._is_free(seat)]
@@ -282,7 +289,7 @@ class _Tick:
     def _best(self, card: Card, free: list[AgentSeat]) -> AgentSeat | None:
         """Rather somebody who has not tried it yet."""
         known = self._memory.task(card.id)
-        if self._why_refused(card) or (known.refused and self._view.now - known.refused_at < TRY_AGAIN):
+        if self._why_refused(card) or self._was_just_refused(card, known):
             return None
         if self._builds_on_unmerged(card):
             return None
