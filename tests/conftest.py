@@ -50,7 +50,13 @@ settings.load_profile("atm")
 
 if sys.platform == "win32":
     # They send POSIX signals, hold POSIX locks or drive POSIX shells and terminals.
-    collect_ignore_glob = ["crash/*", "campaigns/*", "files/adapters/test_locking.py", "cli/test_terminal.py", "cli/test_comp*"]
+    collect_ignore_glob = [
+        "crash/*",
+        "campaigns/*",
+        "files/adapters/test_locking.py",
+        "cli/test_terminal.py",
+        "cli/test_comp*",
+    ]
 
 
 @dataclass(frozen=True)

@@ -484,7 +484,14 @@ def test_reading_and_answering_a_hook_loads_next_to_nothing():
         check=True,
         timeout=60,
     )
-    ours = {"atm", "atm.files", "atm.files.formats", "atm.files.formats.json_record", "atm.vendors", "atm.vendors.moments"}
+    ours = {
+        "atm",
+        "atm.files",
+        "atm.files.formats",
+        "atm.files.formats.json_record",
+        "atm.vendors",
+        "atm.vendors.moments",
+    }
     assert set(done.stdout.split()) - ours <= {
         "__future__",
         "_json",
