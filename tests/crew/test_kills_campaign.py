@@ -92,9 +92,10 @@ class Killing:
     # What must be true, whatever was killed.
 
     def completed_work_is_on_its_way(self) -> None:
-        """Every completed task is on the target, or listed by the queue."""
+        """Every completed task is on the target, or listed by the queue: hosts that live complete more meanwhile."""
+        tasks = self.tasks()
         listed = {one["task"]: one for one in self.crew("merge", "--team", "crew", "--json", code=None).json["items"]}
-        for task in self.tasks():
+        for task in tasks:
             if task["state"] == "completed":
                 assert task["id"] in listed, f"#{task['id']} is in no queue"
                 if listed[task["id"]]["status"] == "merged":
