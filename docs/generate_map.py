@@ -21,8 +21,9 @@ FLOORS = (
     ("crew", "worksync"),
     ("roster", "events", "delivery", "approvals"),
     ("board", "setup", "config"),
-    ("mail", "vendors", "access"),
+    ("mail", "access"),
     ("team", "trust"),
+    ("vendors",),
     ("files", "git", "plugins"),
     ("core",),
 )

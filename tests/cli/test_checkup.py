@@ -11,7 +11,7 @@ import time
 import pytest
 from tests.proving import proves
 
-from atm.vendors.versions import SEEN
+from atm.vendors.gemini import VENDOR as GEMINI
 
 DEAD = 2**22 + 3
 """A process number above the limit of every Linux."""
@@ -295,7 +295,7 @@ def install(crew, tmp_path, version):
 
 
 @proves("R000-version-sensitivity-01")
-@pytest.mark.parametrize(("version", "is_named"), [("99.1.2", True), (SEEN["gemini"][-1], False)])
+@pytest.mark.parametrize(("version", "is_named"), [("99.1.2", True), (GEMINI.seen[-1], False)])
 def test_a_vendors_version_that_was_never_tried_is_named(crew, tmp_path, findings, version, is_named):
     install(crew, tmp_path, version)
     found = findings()

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from atm.delivery.adapters.claude_sessions import MOST_SESSIONS, ClaudeSessions
 from atm.delivery.ports.agent_sessions import AgentSessions
 from atm.files.adapters.disk import RealDisk
 from atm.files.adapters.processes import began
 from atm.testing.delivery import MemorySessions
+from atm.vendors.claude.sessions import MOST_SESSIONS, ClaudeSessions
 
 
 class MemoryNotes:

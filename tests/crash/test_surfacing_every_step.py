@@ -408,7 +408,7 @@ def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
 
 
 def push_once(room: Teamroom, terminals: MemoryTerminals) -> object:
-    return push(room, Channels(terminals, NoServers()), room.rosters.load("crew"), "ann")
+    return push(room, Channels(terminals, lambda _: NoServers()), room.rosters.load("crew"), "ann")
 
 
 def finish_pushing(home: Path, terminals: MemoryTerminals) -> None:

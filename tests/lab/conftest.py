@@ -205,10 +205,10 @@ class LabAgent:
         return said.out
 
     def says(self, *words: str, me: str = FRIEND) -> Ended:
-        """The same, whatever comes of it. It is the `atm` of this repository."""
+        """The same, whatever comes of it; without a name as a person. It is the `atm` of this repository."""
         done = subprocess.run(
             ["atm", *words],
-            env={**self._tiny, "ATM_TEAM": TEAM, "ATM_IDENTITY": me},
+            env={**self._tiny, **({"ATM_TEAM": TEAM, "ATM_IDENTITY": me} if me else {})},
             cwd=self.home,
             capture_output=True,
             text=True,

@@ -16,7 +16,8 @@ from tests.vendors.drivers.fake_agents import Host
 from atm.testing.model.story import StoryLine
 from atm.vendors.driver import GONE, QUESTION, READY, Brief, Heard
 from atm.vendors.drivers.choice import build_driver
-from atm.vendors.runtimes import KNOWN, command_line, opencode_permission
+from atm.vendors.runtime import command_line
+from atm.vendors.runtimes import known
 
 PATIENCE = 120.0
 """Seconds for one thing to be heard. OpenCode needs many on a machine that is busy with other things."""
@@ -33,7 +34,7 @@ class Live:
     def __init__(self, agent: LabAgent, **more: object) -> None:
         self.agent = agent
         self.host = Host()
-        runtime = KNOWN[agent.vendor.name]
+        runtime = known()[agent.vendor.name]
         settings: dict[str, object] = {"cwd": str(agent.folder), "password": PASSWORD, **more}
         if runtime.protocol == "opencode":
             settings["port"] = free_port()
@@ -48,7 +49,7 @@ class Live:
             "model": {"gemini": "gemini-2.5-flash"}.get(runtime.name, ""),
             "port": str(self.brief.port),
         }
-        extra = {"OPENCODE_PERMISSION": opencode_permission(self.brief.mode), "OPENCODE_SERVER_PASSWORD": PASSWORD}
+        extra = runtime.variables(self.brief.mode, PASSWORD) if runtime.variables is not None else {}
         with (agent.home / "driver.err").open("ab") as errors:
             self.process = subprocess.Popen(
                 command_line(runtime.headless, values),
@@ -61,7 +62,7 @@ class Live:
             )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.driver = build_driver(runtime.protocol, self.process.stdin, self.process.stdout, self.brief)
+        self.driver = build_driver(runtime, self.process.stdin, self.process.stdout, self.brief)
         self.driver.begin(self.host.hear)
 
     def hears(self, kind: str) -> Heard:

@@ -22,7 +22,7 @@ class Upped:
 
     def __init__(self, agent: LabAgent) -> None:
         self.agent = agent
-        agent.atm("config", "set", "crew.first_port", str(first_port()))
+        agent.atm("config", "set", "crew.first_port", str(first_port()), me="")
         git = ["git", "-C", str(agent.folder), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
         (agent.folder / "a.txt").write_text("one\n")
         subprocess.run([*git, "add", "."], check=True)

@@ -27,7 +27,7 @@ from tests.lab.driving import (
 )
 
 from atm.vendors.driver import GONE, IDLE, QUESTION, READY, USAGE, WITHDRAWN, WORKING
-from atm.vendors.runtimes import KNOWN
+from atm.vendors.runtimes import known
 
 pytestmark = pytest.mark.lab
 
@@ -222,7 +222,7 @@ def test_closing_ends_the_process_and_leaves_nothing(agent, live):
     one.says("begin")
     one.hears(IDLE)
     one.driver.close()
-    if KNOWN[agent.vendor.name].ends_by_signal:
+    if known()[agent.vendor.name].ends_by_signal:
         one.process.send_signal(signal.SIGTERM)
     one.hears(GONE)
     one.process.wait(PATIENCE)

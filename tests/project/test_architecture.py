@@ -16,8 +16,9 @@ from tests.trusting import trust
 ROOMS = (
     ("core",),
     ("files", "git", "plugins"),
+    ("vendors",),
     ("team", "trust"),
-    ("mail", "vendors", "access"),
+    ("mail", "access"),
     ("board", "setup", "config"),
     ("roster", "events", "delivery", "approvals"),
     ("crew", "worksync"),
@@ -52,12 +53,22 @@ SEES = {
 """What a kind of module may import, in its own room and in others."""
 
 OF_VENDORS = {
-    **dict.fromkeys(("drivers", "opencode_wake", "transcripts"), "adapters"),
+    **dict.fromkeys(
+        ("drivers", "transcripts", "claude.installed", "claude.sessions", "claude.stream_json"), "adapters"
+    ),
+    **dict.fromkeys(
+        ("codex.app_server", "gemini.driver", "opencode.driver", "opencode.http", "opencode.wake"), "adapters"
+    ),
     **dict.fromkeys(("agent_servers", "driver"), "ports"),
-    **dict.fromkeys(("claude_session", "permission_answer", "hook_call", "hook_answer", "codex_servers"), "formats"),
-    **dict.fromkeys(("hook_settings", "codex_notify", "opencode_plugin", "server_settings", "tool_fields"), "formats"),
+    **dict.fromkeys(
+        ("hook_call", "hook_answer", "permission_answer", "google", "editors", "claude.session_note"), "formats"
+    ),
+    **dict.fromkeys(("settings_hooks", "settings_servers", "settings_parts", "opencode.plugin"), "formats"),
+    **dict.fromkeys(("codex.notify", "codex.notify_part", "codex.servers", "opencode.plugin_part"), "formats"),
+    **{f"{name}.settings": "formats" for name in ("agy", "claude", "codex", "gemini", "opencode")},
+    **{f"{name}.hooks": "formats" for name in ("agy", "gemini")},
 }
-"""Vendors have no folders of kinds yet; what is not here are rules."""
+"""A vendor's package has a file for each part, instead of folders of kinds; what is not here are rules."""
 
 IMPURE = {
     *("os", "sys", "time", "io", "pathlib", "shutil", "tempfile", "subprocess", "socket", "random", "secrets", "uuid"),
@@ -86,11 +97,11 @@ def room_of(name: str) -> str:
 
 def kind_of(name: str) -> str:
     """What a module is: rules, formats, ports, services or adapters; empty in rooms without that order."""
-    room, inside = room_of(name), name.split(".")[2:3]
+    room, inside = room_of(name), name.split(".")[2:]
     if room == "core":
         return "rules"
     if room == "vendors" and inside:
-        return OF_VENDORS.get(inside[0], "rules")
+        return OF_VENDORS.get(inside[0]) or OF_VENDORS.get(".".join(inside[:2]), "rules")
     return inside[0] if inside and inside[0] in KINDS else ""
 
 
@@ -308,8 +319,8 @@ SEND_LOADS = {
         mail.rules.quotas mail.services mail.services.mailroom mail.services.posting mail.services.sending roster
         roster.services roster.services.teamroom team team.adapters team.adapters.team_store team.formats
         team.formats.team_config team.rules team.rules.team team.services team.services.registry trust trust.rules ui
-        ui.cli ui.cli.arguments ui.cli.catalog ui.cli.mail ui.cli.mail.send ui.cli.main ui.cli.session wiring
-        wiring.files wiring.mail
+        ui.cli ui.cli.arguments ui.cli.catalog ui.cli.mail ui.cli.mail.send ui.cli.main ui.cli.session vendors
+        vendors.at_a_glance wiring wiring.files wiring.mail
     """.split()  # noqa: SIM905 - a hundred names in quotes are harder to read
 }
 """What `atm send` may load of ours. Adding a module here is a decision about its speed."""

@@ -90,7 +90,7 @@ class Stage:
 
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
-        channels = Channels(MemoryTerminals(), self.servers)
+        channels = Channels(MemoryTerminals(), lambda _: self.servers)
         rounds = Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log)
         self.work = Work(rounds)
         return self.work

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proving import proves
 
-from atm.vendors.claude_version import Maturity, parse_version, schema_for
+from atm.vendors.claude.version import Maturity, schema_for
+from atm.vendors.versions import parse_version
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.vendors.codex_notify import with_notify, without_notify
-from atm.vendors.codex_servers import codex_server_in, with_codex_server, without_codex_server
-from atm.vendors.hook_settings import NotEditable
+from atm.vendors.codex.notify import with_notify, without_notify
+from atm.vendors.codex.servers import codex_server_in, with_codex_server, without_codex_server
+from atm.vendors.settings_hooks import NotEditable
 
 ATM = ("atm",)
 MOVED = ("/opt/my tools/python", "-m", "atm")

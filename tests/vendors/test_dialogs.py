@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from tests.vendors.test_panes import DIALOG_SCREENS, READY_SCREENS
 
-from atm.vendors.dialogs import OTHER, PERMISSION, QUESTIONS, question_on
+from atm.vendors.dialogs import OTHER, question_on
 from atm.vendors.panes import rests
+from atm.vendors.screen import PERMISSION
+from atm.vendors.screens import questions
 
 SCREENS = Path(__file__).parents[1] / "corpus/screens"
 HOOKS, TRUST, SIGN_IN = "to review hooks that are new or changed", "whether to trust this folder", "to sign in"
@@ -61,7 +63,7 @@ def test_a_question_that_atm_does_not_know_is_a_question_all_the_same():
 
 
 def test_words_about_dialogs_above_a_composer_ask_nothing():
-    talk = "\n".join(f"I saw: {words}" for words, _, _ in QUESTIONS)
+    talk = "\n".join(f"I saw: {words}" for words, _ in questions())
     assert question_on(f"{talk}\n" + "\n" * 14 + "› Ask Codex to do anything\n\n  gpt-5 default\n") == ""
 
 

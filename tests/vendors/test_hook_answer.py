@@ -8,21 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.vendors.names import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 
 from atm.vendors.hook_answer import can_carry, encode_answer
 from atm.vendors.hook_call import known_events, parse_call
-from atm.vendors.moments import (
-    AGY,
-    CLAUDE,
-    CODEX,
-    GEMINI,
-    MOMENTS,
-    NOTICE,
-    OPENCODE,
-    VENDORS,
-    HookAnswer,
-    HookCall,
-)
+from atm.vendors.moments import MOMENTS, NOTICE, HookAnswer, HookCall
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "hooks"
 SAMPLES = sorted(CORPUS.glob("*/*.json"))

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from atm.vendors.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
-from atm.vendors.opencode_wake import OpenCodeServers
+from atm.vendors.opencode.wake import OpenCodeServers
 
 SECONDS = 0.5
 """For servers that never answer."""

@@ -12,7 +12,7 @@ import pytest
 from tests.optional import needs
 
 from atm.files.adapters.processes import began
-from atm.vendors.opencode_plugin import VERSION, is_ours, is_untouched, plugin_text, says_the_same
+from atm.vendors.opencode.plugin import VERSION, is_ours, is_untouched, plugin_text, says_the_same
 
 needs_node = needs("node")
 

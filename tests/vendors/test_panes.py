@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.delivery.ports.terminals import Pane
+from atm.vendors.known import every
 from atm.vendors.panes import (
     DEAD,
     DIALOG,
@@ -14,7 +15,6 @@ from atm.vendors.panes import (
     FOREIGN,
     FRONTS,
     LOCKED,
-    MARKS,
     MODE,
     READY,
     SHELL,
@@ -29,6 +29,7 @@ from atm.vendors.panes import (
     runs_what_is_typed,
     shows,
 )
+from atm.vendors.screens import OF_OTHERS
 
 TAG = "atm:3f0c1f4e"
 LINE = f"[{TAG} from bob] the parser is done; look at src/parser.py when you can"
@@ -338,8 +339,13 @@ def test_a_dialog_below_a_frame_that_quotes_a_composer_is_a_dialog(name):
     assert front_of(pane(), f"{RULE}\n❯ \n{RULE}\n  ? for shortcuts\n" + DIALOG_SCREENS[name]) == DIALOG
 
 
-@pytest.mark.parametrize(("words", "vendor", "channels"), MARKS)
-def test_every_mark_of_the_table_is_found_however_it_is_wrapped(words, vendor, channels):
+MARKS = [(word, vendor.name) for vendor in every() if vendor.screen for word in vendor.screen.asking]
+MARKS += [(word, vendor.name) for vendor in every() if vendor.screen for word in vendor.screen.asking_near]
+MARKS += [(word, "others") for word in (*OF_OTHERS.asking, *OF_OTHERS.asking_near)]
+
+
+@pytest.mark.parametrize(("words", "vendor"), MARKS)
+def test_every_mark_of_the_table_is_found_however_it_is_wrapped(words, vendor):
     wrapped = "\n".join(f"│ {words.upper()[at : at + 5]} │" for at in range(0, len(words), 5))
     assert front_of(pane(), f"> go on\n\n{wrapped}\n") == DIALOG, vendor
 

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from atm.vendors.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
+from atm.vendors.calls import ASK, LATER, NO, NO_OPINION, YES
+from atm.vendors.calls import ASKED_ONCE_MORE as REQUEST
+from atm.vendors.permission_answer import encode_permission
 
 
 def said(vendor: str, event: str, verdict: str) -> object:

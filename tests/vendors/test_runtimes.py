@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from atm.core.errors import BadSetting
-from atm.vendors.runtimes import BUILT_IN, KNOWN, PLAIN, command_line, read_runtime
+from atm.vendors.runtime import PLAIN, command_line
+from atm.vendors.runtimes import known, read_runtime
+
+BUILT_IN = tuple(known().values())
 
 DANGEROUS = ("dangerously", "bypass", "yolo", "skip-permissions", "full-access", "--auto")
 
 
 def test_six_come_with_atm():
-    assert sorted(KNOWN) == ["claude", "codex", "command", "gemini", "opencode", "script"]
+    assert sorted(known()) == ["claude", "codex", "command", "gemini", "opencode", "script"]
 
 
 @pytest.mark.parametrize("runtime", BUILT_IN, ids=lambda runtime: runtime.name)
@@ -36,7 +39,7 @@ def test_what_has_no_value_is_left_out_together_with_its_option():
 def test_a_program_of_the_users_own_is_started_as_it_is():
     runtime = read_runtime("aider", {"command": ["aider", "--no-git"], "brings": "pip install aider"}, "user file x")
     assert (runtime.protocol, runtime.program, runtime.headless) == (PLAIN, "aider", ["aider", "--no-git"])
-    assert (runtime.brings, runtime.is_built_in) == ("pip install aider", False)
+    assert (runtime.brings, runtime.origin) == ("pip install aider", "user file x")
 
 
 def test_one_can_be_like_a_vendors_with_other_words():

@@ -14,12 +14,16 @@ from hypothesis import strategies as st
 from tests.chaos import LONG
 
 from atm.files.formats.json_comments import Commented
-from atm.vendors.hook_settings import NotEditable
-from atm.vendors.server_settings import SHAPES, holds_nothing, server_in, with_server, without_server
+from atm.vendors.settings_files import clients, settings_of
+from atm.vendors.settings_hooks import NotEditable
+from atm.vendors.settings_servers import ServerShape, holds_nothing, server_in, with_server, without_server
 
 ATM = ("atm",)
 MOVED = ("/opt/my tools/python", "-m", "atm")
 NAMES = ("--team", "crew", "--as", "bob")
+SHAPES = {name: shape for name in clients() if isinstance(shape := settings_of(name).server, ServerShape)}
+"""Of those whose settings are JSON."""
+
 CLIENTS = list(SHAPES)
 
 PLAIN = {

@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 from tests.chaos import LONG
 
 from atm.files.formats.json_pieces import BYTE_ORDER_MARK
-from atm.vendors.codex_notify import (
-    has_hook_tables,
-    has_other_notify,
-    notify_program,
-    with_notify,
-    without_notify,
-)
-from atm.vendors.hook_settings import (
+from atm.vendors.codex.notify import has_hook_tables, has_other_notify, notify_program, with_notify, without_notify
+from atm.vendors.known import hooks_of
+from atm.vendors.settings import compare
+from atm.vendors.settings_files import entries_for, hook_command, our_command
+from atm.vendors.settings_hooks import (
     NAMED,
     NotEditable,
     holds_nothing,
@@ -30,7 +27,6 @@ from atm.vendors.hook_settings import (
     with_hooks,
     without_hooks,
 )
-from atm.vendors.hooks import KNOWN, compare, entries_for, hook_command, our_command
 
 ATM = ("atm",)
 MOVED = ("/opt/my tools/atm",)
@@ -97,7 +93,7 @@ def test_everything_else_says_the_same_in_the_same_order(text):
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
 def test_every_event_has_our_hook_once_with_a_short_timeout(text):
     hooks = json.loads(with_hooks(text, CLAUDE).lstrip("\ufeff"))["hooks"]
-    for event in KNOWN["claude"].events:
+    for event in hooks_of("claude").entered:
         ours = [group for group in hooks[event] if _says(group, f"atm hook claude {event}")]
         assert ours == [{"hooks": [{"type": "command", "command": f"atm hook claude {event}", "timeout": 5}]}]
 
@@ -111,7 +107,7 @@ def test_a_program_that_moved_is_put_right_and_not_entered_twice(text):
     before = with_hooks(text, CLAUDE)
     entries = entries_for("claude", MOVED)
     after = with_hooks(before, entries)
-    assert compare(CLAUDE, hooks_in(after), ATM, "claude").outdated == KNOWN["claude"].events
+    assert compare(CLAUDE, hooks_in(after), ATM, "claude").outdated == hooks_of("claude").entered
     assert compare(entries, hooks_in(after), MOVED, "claude").state == "installed"
     assert len(hooks_in(after)) == len(CLAUDE)
     assert without_hooks(after) == text
@@ -316,7 +312,7 @@ def test_a_named_hook_has_no_group_around_it_and_lets_agy_live_without_us():
 
 
 def test_agy_never_gets_a_hook_that_stands_before_a_tool():
-    assert "PreToolUse" not in KNOWN["agy"].events
+    assert "PreToolUse" not in hooks_of("agy").entered
 
 
 def test_what_somebody_added_to_a_named_hook_of_ours_stays_when_the_program_is_put_right():

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.lab import programs
 
-from atm.vendors.versions import PACKAGES, SEEN, is_unseen, strange_in_team
+from atm.vendors.claude.team_folder import strange_in_team
+from atm.vendors.known import every, get
+from atm.vendors.versions import is_unseen
+
+SEEN = {vendor.name: vendor.seen for vendor in every() if vendor.seen}
+PACKAGES = {vendor.name: vendor.package for vendor in every() if vendor.package}
 
 
 def test_what_is_shipped_is_what_the_lab_installs():
@@ -26,7 +31,9 @@ def test_what_is_shipped_is_what_the_lab_installs():
     ],
 )
 def test_a_version_is_unseen_if_it_can_be_named_and_was_not_run(vendor, version, unseen):
-    assert is_unseen(vendor, version) is unseen
+    known = get(vendor)
+    assert known is not None
+    assert is_unseen(known, version) is unseen
 
 
 def test_what_claude_code_was_never_seen_to_keep_in_a_team_is_strange():

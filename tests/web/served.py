@@ -213,6 +213,7 @@ def apply(whole: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return {
         "version": change.get("version"),
         "now": change["now"],
+        "vendors": whole["vendors"],
         "snapshot": snapshot,
         "rows": whole["rows"] if change["rows"] is None else change["rows"],
         "cells": {id: cell for id, cell in cells.items() if cell is not None},

@@ -47,9 +47,6 @@ SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 DEFAULT_TEAM = "core.default_team"
 FROM_ENVIRONMENT = {"ATM_TEAM": DEFAULT_TEAM, "ATM_IDENTITY": "core.identity"}
 
-IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
-"""What Claude Code and Codex set for commands that their models run."""
-
 
 class Setting:
     """One value and where it comes from."""

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.vendors.hooks import Before, ConfigFile, Vendor, VendorPlaces
+    from atm.vendors.settings import Before, ConfigFile, Surroundings
+    from atm.vendors.vendor import Vendor
 else:
     Protocol = object
 
@@ -15,10 +16,10 @@ else:
 class VendorFiles(Protocol):
     """Texts are decoded so that every byte survives; None stands for a file that is not there."""
 
-    def places(self, project: str) -> VendorPlaces:
+    def places(self, project: str) -> Surroundings:
         """Where the vendors keep their files, for this user and in this project."""
 
-    def evidence(self, vendor: Vendor, places: VendorPlaces) -> str:
+    def evidence(self, vendor: Vendor, places: Surroundings) -> str:
         """The program or the folder by which we know that it is installed; empty if it is not."""
 
     def version(self, vendor: Vendor) -> str:

@@ -13,7 +13,7 @@ from atm.crew.ports.agents import Started
 from atm.crew.rules.marks import VARIABLE, RunningProcess
 from atm.crew.services.crewroom import CrewPolicy, Crewroom
 from atm.testing.crew import MemoryWorktrees
-from atm.vendors.runtimes import KNOWN
+from atm.vendors.runtimes import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -208,7 +208,7 @@ def memory_crewroom(
         processes=table,
         backends={"headless": MemoryBackend(table)},
         worktrees=MemoryWorktrees(),
-        runtimes=KNOWN,
+        runtimes=known(),
         environment=environment or {},
         host_command=lambda record: ["host", record.member],
         set_up=lambda _: {"hooks": False, "mcp": False},

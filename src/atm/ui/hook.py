@@ -15,7 +15,8 @@ from atm.mail.formats.inbox import EMPTY
 from atm.team.rules.team import is_human
 from atm.vendors.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
 from atm.vendors.hook_call import parse_call
-from atm.vendors.moments import CLAUDE, CODEX, MAIL, START
+from atm.vendors.known import hooks_of
+from atm.vendors.moments import MAIL, START
 from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
@@ -31,11 +32,8 @@ if TYPE_CHECKING:
     from atm.vendors.moments import HookAnswer, HookCall
 
 LONGEST_PAYLOAD = 4 << 20
-CLAUDES_TEAMS = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
-"""Set where Claude Code may start teammates in panes: these have the environment of their lead."""
-
 NOBODY = "ATM_NOBODY"
-"""See `team.rules.shared_server`, which few hooks need."""
+"""See `vendors.shared_server`, which few hooks need."""
 
 _said: list[str] = []
 """What this process has answered: one thing at most."""
@@ -130,10 +128,10 @@ def _attend(words: list[str]) -> None:
     if found is not None:
         _visit(layout, settings, room, call, environment, *found)
     elif NOBODY in environment and call.moment == START and can_carry(call) == "context":
-        from atm.team.rules.shared_server import IN_WORDS
         from atm.vendors.moments import HookAnswer
+        from atm.vendors.shared_sessions import words_for
 
-        _say(call, HookAnswer(context=IN_WORDS))
+        _say(call, HookAnswer(context=words_for(call.vendor)))
     silence = encode_silence(call)
     if found is not None and call.moment == MAIL:
         silence = encode_watch(call, layout.inbox(found[0].name, found[1]))
@@ -142,9 +140,9 @@ def _attend(words: list[str]) -> None:
 
 
 def environment_of_call(call: HookCall) -> Mapping[str, str]:
-    """Codex's shared server and a teammate in a pane have the environment of another member."""
-    may_be_teammate = call.vendor == CLAUDE and (call.has_agent_type or os.environ.get(CLAUDES_TEAMS))
-    if call.vendor == CODEX or may_be_teammate:
+    """A program's shared server, and a teammate in a pane, may have the environment of another member."""
+    runs_elsewhere = hooks_of(call.vendor).runs_elsewhere
+    if runs_elsewhere is not None and runs_elsewhere(call, os.environ):
         from atm.wiring.delivery import environment_of_speaker
 
         return environment_of_speaker(os.environ)

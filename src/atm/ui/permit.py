@@ -22,9 +22,10 @@ from atm.files.formats.json_record import NotJson, decode_with_repeats, to_text
 from atm.team.rules.agent_processes import owner_in
 from atm.team.rules.team import is_human
 from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, introduce, read_payload, who_calls
+from atm.vendors.calls import ASK, ASKED_ONCE_MORE, LATER, NO, NO_OPINION, YES
 from atm.vendors.hook_call import parse_call
-from atm.vendors.moments import CLAUDE, CODEX, GEMINI, OPENCODE
-from atm.vendors.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
+from atm.vendors.known import calls_of
+from atm.vendors.permission_answer import encode_permission
 from atm.wiring.approvals import LONGEST_WAIT, build_approval_policy, build_approvalroom
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
@@ -49,12 +50,6 @@ REFUSED = 2
 
 SPARE = 10.0
 """Seconds beyond those that an answer is waited for, then we deny wherever we are."""
-
-FOLDERS = ("ATM_WORKTREE", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-"""Variables by which a program says where its agent was started; the folder of a call is where the agent went since."""
-
-HOSTS_ASK = ("Bash", "Write", "Edit", "WebFetch")
-"""What Gemini CLI and OpenCode ask their host for, as we start them."""
 
 
 def run(words: list[str]) -> int:
@@ -124,7 +119,7 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
         found = _by_session(room, call)
     if found is not None:
         _register(room, *found)  # first of all: nothing that this program starts acts as a person from here on
-    started_in = next(filter(None, (os.environ.get(name) for name in FOLDERS)), "")
+    started_in = _started_in(call)
     approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room), started_in)
     asked = _tool_call(call.vendor, data, settings)
     if asked is None:
@@ -133,12 +128,18 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
         # Deny rules hold for people, in whatever file they are.
         approvals.policy = build_approval_policy(layout, settings, checks_files=False)
         return _for_person(approvals, asked)
-    if vendor == CODEX and _is_hosted(environment):
-        approvals.hook = LONGEST_WAIT  # its program does not ask its host for everything: the hook waits instead
+    if calls_of(call.vendor).waits_in_hook and _is_hosted(environment):
+        approvals.hook = LONGEST_WAIT
     _deny_late(approvals.hook + SPARE, vendor, call.event)
     caller = _caller(settings, environment, call, *found)
-    permission = permit(approvals, caller, asked, is_second=call.event == REQUEST)
+    permission = permit(approvals, caller, asked, is_second=call.event == ASKED_ONCE_MORE)
     return _verdict(settings, call, permission)
+
+
+def _started_in(call: HookCall) -> str:
+    """The folder in which the agent was started; the folder of a call is where the agent went since."""
+    variables = ("ATM_WORKTREE", calls_of(call.vendor).folder_variable)
+    return next((folder for name in variables if name and (folder := os.environ.get(name))), "")
 
 
 def _register(room: Teamroom, team: Team, me: str) -> None:
@@ -213,6 +214,7 @@ def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, 
         me,
         plans=must_plan(member),
         delegates=delegates(member, otherwise=settings.yes("crew.delegate")),
+        defers=calls_of(call.vendor).can_wait and settings.yes("approvals.defer"),
         is_asked_for=_host_asks(call) if _is_hosted(environment) else None,
     )
 
@@ -229,20 +231,18 @@ def _is_hosted(environment: Mapping[str, str]) -> bool:
 
 
 def _host_asks(call: HookCall) -> Callable[[AgentCall], bool] | None:
-    """Of Claude Code it can be demanded; others ask for some tools by themselves."""
-    if call.vendor == CLAUDE:
-        return lambda _: True
-    if call.vendor == GEMINI:
-        return lambda asked: asked.tool in HOSTS_ASK and not asked.unclear
-    if call.vendor == OPENCODE:  # it names no folder when it asks its host
-        return lambda asked: asked.tool in HOSTS_ASK and not asked.unclear and asked.folder == call.folder
-    return None
+    """Will its program ask its host about a call? None where that cannot be told."""
+    asks = calls_of(call.vendor).asks_host
+    if asks is None:
+        return None
+    return lambda asked: asks(asked.tool, asked.folder == call.folder, not asked.unclear)
 
 
 def _verdict(settings: Settings, call: HookCall, permission: Permission) -> tuple[str, str]:
+    calls = calls_of(call.vendor)
     if permission.is_left:
-        return (ASK if call.vendor == CLAUDE else NO_OPINION), permission.reason
-    if permission.waits is not None and call.vendor == CLAUDE and settings.yes("approvals.defer"):
+        return (ASK if calls.can_ask else NO_OPINION), permission.reason
+    if permission.waits is not None and calls.can_wait and settings.yes("approvals.defer"):
         return LATER, permission.reason
     if permission.is_yes:
         return YES, permission.reason

@@ -89,6 +89,9 @@ class Brief:
 class Driver(Protocol):
     """Speaks one protocol with one process."""
 
+    explains_late: bool
+    """It says why something was refused with the next prompt, and not before."""
+
     def begin(self, hear: Callable[[Heard], None]) -> None:
         """
         Shake hands. Returns at once; READY is heard when the agent can be spoken to, or GONE when it cannot be.

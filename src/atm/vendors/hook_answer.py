@@ -9,52 +9,25 @@ is at stake (G8): silence leaves that decision to the people.
 from __future__ import annotations
 
 from atm.files.formats.json_record import encode
-from atm.vendors.moments import AGY, CLAUDE, CODEX, GEMINI, MAIL, OPENCODE
+from atm.vendors.hooks import BLOCK, CONTEXT
+from atm.vendors.known import hooks_of
+from atm.vendors.moments import MAIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.vendors.moments import HookAnswer, HookCall
-
-CONTEXT, BLOCK = "context", "block"
-
-_CARRIES = {
-    CLAUDE: {
-        "SessionStart": CONTEXT,
-        "UserPromptSubmit": CONTEXT,
-        "UserPromptExpansion": CONTEXT,
-        "PostToolUse": CONTEXT,
-        "PostToolUseFailure": CONTEXT,
-        "PostToolBatch": CONTEXT,
-        "Stop": BLOCK,
-    },
-    CODEX: {"SessionStart": CONTEXT, "UserPromptSubmit": CONTEXT, "PostToolUse": CONTEXT, "Stop": BLOCK},
-    GEMINI: {"SessionStart": CONTEXT, "BeforeAgent": CONTEXT, "AfterTool": CONTEXT, "AfterAgent": BLOCK},
-    # What PostInvocation adds may lie until the next turn; what PreInvocation adds is read at once.
-    AGY: {"PreInvocation": CONTEXT, "Stop": BLOCK},
-    # Our plugin file puts what we say at any event into the session; at `mail.waiting` it wakes the model with it.
-    OPENCODE: {
-        "session.created": CONTEXT,
-        "session.compacted": CONTEXT,
-        "chat.message": CONTEXT,
-        "tool.execute.after": CONTEXT,
-        "mail.waiting": CONTEXT,
-    },
-}
-
-_STAY = {CLAUDE: "block", CODEX: "block", GEMINI: "deny", AGY: "continue"}
-"""The vendor's word for: do not stop yet."""
 
 
 def can_carry(call: HookCall) -> str:
     """What an answer to this call can do: bring a "context", "block" the end of the turn, or nothing ("")."""
     if call.is_subagent:
         return ""  # its context is not the member's
-    return _CARRIES.get(call.vendor, {}).get(call.event, "")
+    return hooks_of(call.vendor).carries.get(call.event, "")
 
 
 def encode_silence(call: HookCall) -> str:
     """What stands on stdout when there is nothing to say: nothing, except where a vendor asks for an object."""
-    return "{}" if call.vendor == AGY and can_carry(call) else ""
+    return hooks_of(call.vendor).silence if can_carry(call) else ""
 
 
 def encode_watch(call: HookCall, inbox: str) -> str:
@@ -72,13 +45,8 @@ def encode_answer(call: HookCall, answer: HookAnswer) -> str:
 
 
 def _shape(call: HookCall, carried: str, text: str) -> dict[str, object]:
-    if carried == BLOCK:
-        return {"decision": _STAY[call.vendor], "reason": text}
-    if call.vendor == OPENCODE:
-        return {"context": text}
-    if call.vendor == AGY:  # its other kind, ephemeralMessage, is gone after one call of the model
-        return {"injectSteps": [{"userMessage": text}]}
-    return {"hookSpecificOutput": {"hookEventName": call.event, "additionalContext": text}}
+    table = hooks_of(call.vendor)
+    return {"decision": table.stay, "reason": text} if carried == BLOCK else table.context(call, text)
 
 
 def whole_text(text: str) -> str:

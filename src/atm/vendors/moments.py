@@ -32,10 +32,6 @@ UNKNOWN = "unknown"
 
 MOMENTS = (START, PROMPT, TOOL, STOP, TURN_DONE, NOTICE, IDLE, TASK_CREATED, TASK_DONE, MAIL, COMPACT, END, UNKNOWN)
 
-CLAUDE, CODEX, GEMINI, AGY, OPENCODE = "claude", "codex", "gemini", "agy", "opencode"
-VENDORS = (CLAUDE, CODEX, GEMINI, AGY, OPENCODE)
-"""`agy` is Google's Antigravity CLI, the successor of Gemini's, with payloads of its own."""
-
 
 class HookCall:
     """What a vendor's hook told us. Everything in it is untrusted; what it does not say is empty."""

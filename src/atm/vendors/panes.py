@@ -3,13 +3,17 @@ What is in front in a terminal pane, and may a line be put there? Judged from wh
 
 A screen proves little, so every doubt means no: a line goes only where a composer is seen, with nothing else in front
 of it. The agents draw their dialogs *in place of* the composer; what looks like a dialog above a composer is talk
-about dialogs. Vendors change their words from version to version: the tables below hold what was seen, and a screen
+about dialogs. Vendors change their words from version to version: their `Screen` has what was seen, and a screen
 that fits none of them is not ready.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+
+from atm.vendors.screen import BOX, WITHOUT_BOX, squeezed
+from atm.vendors.screens import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,93 +94,8 @@ ELSEWHERE = {
 INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|bun|deno|ruby|perl|php|lua)[\d.]*")
 """They run a script, or wait for one at their own prompt: the command line tells."""
 
-NEAR, BELOW = 12, 0
-"""How many lines above a composer a mark still counts; below it, or where there is no composer, all do."""
-
-MARKS: tuple[tuple[str, str, int], ...] = (
-    # the words, without regard to case and white space; who shows them; their reach
-    ("do you want to", "claude", BELOW),
-    ("would you like to", "claude, codex", BELOW),
-    ("tell claude what to do differently", "claude", BELOW),
-    ("tab to amend", "claude", BELOW),
-    ("enter to confirm", "claude", BELOW),
-    ("enter to select", "claude, gemini", BELOW),
-    ("esc to cancel", "claude, codex", BELOW),
-    ("esc to exit", "claude", BELOW),
-    ("esc to go back", "claude", BELOW),
-    ("ready to code?", "claude", BELOW),
-    ("no, exit", "claude, antigravity", BELOW),
-    ("press enter to continue", "claude, codex", BELOW),
-    ("press enter to confirm", "codex", BELOW),
-    ("tell codex what to do differently", "codex", BELOW),
-    ("no, continue without", "codex", BELOW),
-    ("skip until next version", "codex", BELOW),
-    ("enter to submit answer", "codex", BELOW),
-    ("t trust all", "codex", BELOW),
-    ("t trust · esc back", "codex", BELOW),
-    ("enter continue · esc quit", "codex", BELOW),
-    ("enter confirm · esc skip", "codex", BELOW),
-    ("press enter to save", "codex", BELOW),
-    ("allow execution of", "gemini", BELOW),
-    ("apply this change?", "gemini", BELOW),
-    ("action required", "gemini", BELOW),
-    ("no, suggest changes", "gemini", BELOW),
-    ("waiting for user confirmation", "gemini", BELOW),
-    ("allow once", "gemini, opencode", BELOW),
-    ("allow always", "gemini, opencode", BELOW),
-    ("permission required", "opencode", BELOW),
-    ("use arrow keys", "any", BELOW),
-    ("(y)es/(n)o", "aider", BELOW),
-    ("(y/n)", "any", BELOW),
-    ("[y/n]", "any", BELOW),
-    ("(yes/no)", "any", BELOW),
-    ("password:", "any", BELOW),
-    ("passphrase", "any", BELOW),
-    ("quick safety check", "claude", NEAR),
-    ("do you trust the files in this folder", "claude", NEAR),
-    ("do you trust the contents of this", "codex, antigravity", NEAR),
-    ("do you trust this folder", "gemini", NEAR),
-    ("yes, i trust this folder", "claude, antigravity", NEAR),
-    ("select login method", "claude", NEAR),
-    ("paste code here if prompted", "claude", NEAR),
-    ("choose the text style that looks best", "claude", NEAR),
-    ("sign in with chatgpt", "codex", NEAR),
-    ("paste or type your api key", "codex", NEAR),
-    ("enter your api key", "any", NEAR),
-    ("how would you like to authenticate", "gemini", NEAR),
-    ("enter the authorization code", "gemini", NEAR),
-)
-
-RUNNING_MARKS = (
-    ("bash mode", "claude"),
-    ("shell mode enabled", "gemini"),
-    ("shell mode", "codex"),
-)
-"""The composer of an agent can be switched to run what is typed."""
-
-WORKING_MARKS = (
-    ("esc to interrupt", "claude, codex"),
-    ("esc to cancel", "gemini"),
-)
-"""Shown beside a composer for as long as a turn runs."""
-
-SUGGESTIONS = (
-    ('try "', "claude"),
-    ("press up to edit queued messages", "claude"),
-    ("ask codex to do anything", "codex"),
-    ("explain this codebase", "codex"),
-    ("summarize recent commits", "codex"),
-    ("implement {feature}", "codex"),
-    ("find and fix a bug in @filename", "codex"),
-    ("write tests for @filename", "codex"),
-    ("improve documentation in @filename", "codex"),
-    ("run /review on my current changes", "codex"),
-    ("use /skills to list available skills", "codex"),
-    ("type your message or @path/to/file", "gemini"),
-    ("ask anything", "opencode"),
-    ("add a follow-up", "cursor"),
-)
-"""What stands in an empty composer."""
+NEAR = 12
+"""How many lines above a composer a question still counts; below it, or where there is no composer, all do."""
 
 _ANSWERS = re.compile(
     r"(yes|no|ok|allow|deny|approve|reject|accept|decline|trust|don't trust|continue|cancel|skip|exit|quit|proceed|"
@@ -189,8 +108,6 @@ _PROMPT = re.compile(r" ?(?:[│┃║|▌▏] ?)?([>❯›!*])(?=\s|$)")
 """At the left edge, or just inside a box. A row that continues a composer is indented by more than that."""
 _SELECTED = re.compile(r"[\s│┃║|]*[❯›▶●→>]\s*(\(?\d{1,2}[.):]\s*\S|\[[ x✓✔]\])")
 _SIDES = "│┃║|▌▏"
-_BOX = "".join(map(chr, range(0x2500, 0x25A0))) + "|"
-_WITHOUT_BOX = str.maketrans("", "", _BOX)
 _NOT_TYPED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -217,7 +134,7 @@ def rests(screen: str) -> bool:
     at = _composer(rows)
     if at is None or _view(rows, rows) not in (READY, DRAFT):
         return False
-    return not _any_mark(rows[max(0, at - NEAR) :], _WORKING)
+    return not _any_mark(rows[max(0, at - NEAR) :], _working())
 
 
 def has_composer(screen: str) -> bool:
@@ -313,13 +230,13 @@ def _waits_for_code(command_line: str) -> bool:
 def _view(rows: list[str], written: list[str]) -> str:
     at = _composer(rows)
     below = rows if at is None else rows[_end_of_composer(rows, at) :]
-    if any(_SELECTED.match(row) for row in (rows if at is None else [rows[at], *below])) or _any_mark(below, _ASKING):
+    if any(_SELECTED.match(row) for row in (rows if at is None else [rows[at], *below])) or _any_mark(below, _asking()):
         return DIALOG
     if at is None:
         return UNKNOWN
-    if _any_mark(rows[max(0, at - NEAR) : at], _ASKING_NEAR):
+    if _any_mark(rows[max(0, at - NEAR) : at], _asking_near()):
         return DIALOG
-    if _mark(rows, at) == "!" or _any_mark(below, _RUNNING):
+    if _mark(rows, at) == "!" or _any_mark(below, _running()):
         return SHELL
     return _begun(rows, written, at)
 
@@ -327,8 +244,8 @@ def _view(rows: list[str], written: list[str]) -> str:
 def _begun(rows: list[str], written: list[str], at: int) -> str:
     """Is something written in the composer? An answer is, where the mark is that of a menu."""
     row = written[at] if len(written) == len(rows) else rows[at]
-    text = row.translate(_WITHOUT_BOX).strip().lstrip(">❯›!*").strip()
-    if not text or squeezed(text).lower().startswith(_SUGGESTIONS):
+    text = row.translate(WITHOUT_BOX).strip().lstrip(">❯›!*").strip()
+    if not text or squeezed(text).lower().startswith(_suggestions()):
         return READY
     return DIALOG if _ANSWERS.match(text) else DRAFT
 
@@ -344,7 +261,7 @@ def _end_of_composer(rows: list[str], at: int) -> int:
     """Its text goes on in indented rows, as long as there is no gap and no frame. What it says is no question."""
     for end in range(at + 1, len(rows)):
         inside = rows[end].lstrip(_SIDES)
-        if not inside.startswith("  ") or not inside.translate(_WITHOUT_BOX).strip():
+        if not inside.startswith("  ") or not inside.translate(WITHOUT_BOX).strip():
             return end
     return len(rows)
 
@@ -371,7 +288,7 @@ def _mark(rows: list[str], at: int) -> str:
 
 
 def _is_framed(rows: list[str], at: int) -> bool:
-    return rows[at].lstrip()[0] in _BOX or (at > 0 and sum(sign in _BOX for sign in rows[at - 1]) >= 8)
+    return rows[at].lstrip()[0] in BOX or (at > 0 and sum(sign in BOX for sign in rows[at - 1]) >= 8)
 
 
 def _rows(screen: str) -> list[str]:
@@ -383,13 +300,26 @@ def _letters(text: str) -> str:
     return "".join(sign for sign in text if sign.isalnum())
 
 
-def squeezed(text: str) -> str:
-    """Without white space and frames, which each program and terminal draws in its own way."""
-    return "".join(text.split()).translate(_WITHOUT_BOX)
+@cache
+def _asking() -> tuple[str, ...]:
+    return words(lambda screen: (*screen.asking, *screen.asking_near))
 
 
-_ASKING = tuple(squeezed(words).lower() for words, _, _ in MARKS)
-_ASKING_NEAR = tuple(squeezed(words).lower() for words, _, channels in MARKS if channels == NEAR)
-_RUNNING = tuple(squeezed(words).lower() for words, _ in RUNNING_MARKS)
-_WORKING = tuple(squeezed(words).lower() for words, _ in WORKING_MARKS)
-_SUGGESTIONS = tuple(squeezed(words).lower() for words, _ in SUGGESTIONS)
+@cache
+def _asking_near() -> tuple[str, ...]:
+    return words(lambda screen: screen.asking_near)
+
+
+@cache
+def _running() -> tuple[str, ...]:
+    return words(lambda screen: screen.running)
+
+
+@cache
+def _working() -> tuple[str, ...]:
+    return words(lambda screen: screen.working)
+
+
+@cache
+def _suggestions() -> tuple[str, ...]:
+    return words(lambda screen: screen.suggestions)

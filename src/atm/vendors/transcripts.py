@@ -9,20 +9,14 @@ from __future__ import annotations
 import glob
 import os
 
+from atm.vendors.known import get
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PLACES = {
-    "claude": ("CLAUDE_CONFIG_DIR", "{home}/.claude", "projects/*/{id}.jsonl"),
-    "codex": ("CODEX_HOME", "{home}/.codex", "sessions/*/*/*/rollout-*{id}.jsonl"),
-    "gemini": ("", "{home}/.gemini", "tmp/*/chats/session-*{short}*.json*"),
-    "opencode": ("", "{home}/.local/share/opencode", "storage/session/*/{id}.json"),
-}
-"""For each vendor: the variable that moves its folder, the folder, and where a conversation lies in it."""
-
 SHORT = 8
-"""Gemini CLI names a transcript by the beginning of its id."""
+"""Signs of an id where a program cuts it."""
 
 
 class TranscriptFiles:
@@ -34,15 +28,15 @@ class TranscriptFiles:
         self._environment = environment
 
     def is_there(self, vendor: str, session: str) -> bool | None:
-        place = PLACES.get(vendor)
+        known = get(vendor)
+        place = known.conversations if known is not None else None
         if place is None or not session or not session.replace("-", "").replace("_", "").isalnum():
             return None
-        variable, folder, pattern = place
         home = self._environment.get("HOME", "")
-        root = self._environment.get(variable, "") or folder.format(home=home)
+        root = self._environment.get(place.variable, "") or place.folder.format(home=home)
         if not os.path.isdir(root):
             return False
-        if vendor == "opencode" and os.path.exists(f"{root}/opencode.db"):
-            return None  # newer ones keep them in a database of their own
-        found = glob.iglob(pattern.format(id=session, short=session[:SHORT]), root_dir=root)
+        if place.database and os.path.exists(f"{root}/{place.database}"):
+            return None
+        found = glob.iglob(place.files.format(id=session, short=session[:SHORT]), root_dir=root)
         return next(found, None) is not None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atm.files.formats.layout import Layout
     from atm.roster.services.full_boardroom import FullBoardroom
     from atm.roster.services.teamroom import Teamroom
-    from atm.vendors.runtimes import Runtime
+    from atm.vendors.runtime import Runtime
 
 VERSION_SECONDS = 15.0
 
@@ -187,17 +187,24 @@ def build_crew_policy(settings: Settings) -> CrewPolicy:
 
 def build_runtimes(settings: Settings) -> dict[str, Runtime]:
     """Those that come with atm, and the user's own: `[runtimes.NAME]` with `command`, and what else there is to say."""
-    from atm.vendors.runtimes import KNOWN, read_runtime
+    from atm.vendors.runtimes import known, read_runtime
 
     own: dict[str, dict[str, object]] = {}
     origins: dict[str, str] = {}
     for key, setting in settings.all().items():
         section, _, rest = key.partition(".")
-        name, _, fact = rest.rpartition(".")
-        if section == "runtimes" and name:
+        if section != "runtimes":
+            continue
+        name, is_env, variable = rest.partition(".env.")
+        if is_env:
+            variables = own.setdefault(name, {}).setdefault("env", {})
+            if isinstance(variables, dict):
+                variables[variable] = setting.value
+        else:
+            name, _, fact = rest.rpartition(".")
             own.setdefault(name, {})[fact] = setting.value
-            origins[name] = setting.origin
-    return {**KNOWN, **{name: read_runtime(name, said, origins[name]) for name, said in own.items()}}
+        origins[name] = setting.origin
+    return {**known(), **{name: read_runtime(name, said, origins[name]) for name, said in own.items()}}
 
 
 def ask_version(words: Sequence[str]) -> str:
@@ -217,7 +224,7 @@ def ask_version(words: Sequence[str]) -> str:
 def set_up_for(layout: Layout, environment: Mapping[str, str], settings: Settings, vendor: str) -> dict[str, bool]:
     """Which tools of ours are in this vendor's settings."""
     from atm.setup.services.planning import SetupOrder, check
-    from atm.vendors.hooks import PROJECT, SERVER, USER, WITHOUT_SERVER
+    from atm.vendors.settings import PROJECT, SERVER, USER, WITHOUT_SERVER
     from atm.wiring.setup import build_vendor_files
 
     files = build_vendor_files(layout, environment, settings)

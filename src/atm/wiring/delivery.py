@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atm.files.formats.layout import Layout
     from atm.team.rules.endpoints import Endpoint
     from atm.team.rules.team import Team
+    from atm.vendors.agent_servers import AgentServers
     from atm.vendors.moments import HookCall
 
 
@@ -43,21 +44,25 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
 
 def meet_terminal(room: Teamroom, team: Team, member: str, pid: int) -> None:
     """
-    An agent's process has started its MCP server. Codex in a terminal calls its first hook with the first prompt only:
-    until then this is all that tells of it, and where it sits is in its own environment.
+    An agent's process has started its MCP server. A program that may share a server calls its first hook with the first
+    prompt only: until then this is all that tells of it, and where it sits is in its own environment.
     """
     from atm.files.adapters.processes import command_of
     from atm.team.adapters.speaker import environment_of
-    from atm.team.rules.shared_server import is_terminal
+    from atm.team.rules.agent_processes import terminal_in
     from atm.team.services.endpoints import sit_down
-    from atm.vendors.moments import CODEX, START, HookCall
+    from atm.vendors.known import every
+    from atm.vendors.moments import START, HookCall
+
+    every()  # also those of other packages
+    vendor = terminal_in(command_of(pid))
 
     def locate() -> Endpoint | None:
-        call = HookCall(vendor=CODEX, event="", moment=START)
+        call = HookCall(vendor=vendor.name if vendor is not None else "", event="", moment=START)
         found = locate_session(room, call, environment_of(pid) or {})
         return found if found.pane else None
 
-    if is_terminal(command_of(pid)):
+    if vendor is not None:
         sit_down(room, team, member, pid, "its MCP server", locate)
 
 
@@ -91,9 +96,18 @@ def build_channels(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
     from atm.delivery.adapters.tmux import TmuxTerminals
     from atm.delivery.services.pushing import Channels
-    from atm.vendors.opencode_wake import OpenCodeServers
 
-    return Channels(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
+    return Channels(TmuxTerminals(), _server_of, panes_allowed=settings.yes("delivery.tmux"))
+
+
+def _server_of(vendor: str) -> AgentServers | None:
+    """What speaks with the own server of this vendor's agents."""
+    from atm.vendors.known import get
+    from atm.vendors.vendor import loaded
+
+    known = get(vendor)
+    made = loaded(known.agent_server) if known is not None and known.agent_server else None
+    return made() if callable(made) else None
 
 
 def build_popups(environment: Mapping[str, str]) -> Popups:
@@ -104,8 +118,12 @@ def build_popups(environment: Mapping[str, str]) -> Popups:
 
 
 def build_sessions(layout: Layout) -> AgentSessions:
-    """What agents on this machine note about their sessions."""
-    from atm.delivery.adapters.claude_sessions import ClaudeSessions
+    """What agents on this machine note about their sessions, whoever their vendors are."""
+    from atm.delivery.services.noted_sessions import NotedSessions
     from atm.files.adapters.disk import RealDisk
+    from atm.vendors.known import every
+    from atm.vendors.vendor import loaded
 
-    return ClaudeSessions(RealDisk(layout.private_roots), layout.claude_sessions)
+    disk = RealDisk(layout.private_roots)
+    readers = [loaded(vendor.session_notes) for vendor in every() if vendor.session_notes]
+    return NotedSessions([reader(disk, layout) for reader in readers if callable(reader)])

@@ -29,9 +29,9 @@ def build_context(layout: Layout, settings: Settings, environment: Mapping[str, 
     """Where we are. Asks Claude Code for its version, so it is built for the commands that show it."""
     import sys
 
-    from atm.setup.adapters.claude_code import detect
     from atm.setup.adapters.remote import find_repo
     from atm.setup.rules.context import SystemContext
+    from atm.vendors.claude.installed import detect
 
     return SystemContext(
         hostname=host_name(),

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.chaos import LONG
+from tests.vendors.names import ACP, CLAUDE, CODEX, CODEX_SERVER, GEMINI, OPENCODE, OPENCODE_SERVER
 
 from atm.approvals.formats.records import digest_of
 from atm.approvals.formats.tool_calls import read_call, read_tool_call
 from atm.files.formats.json_record import decode_with_repeats
-from atm.vendors.moments import CLAUDE, CODEX, GEMINI, OPENCODE
-from atm.vendors.tool_fields import ACP, CODEX_SERVER, OPENCODE_SERVER
 
 CASES = 10_000 if LONG else 300
 SEED = 43

@@ -83,6 +83,16 @@ def test_a_request_ends_with_the_process_that_asked(stage):
     assert state(stage, asked)[0] == CANCELLED
 
 
+def test_a_deferred_request_outlives_the_process_and_the_session_that_asked(stage):
+    """Its program ends with the call open, and asks again when it is resumed."""
+    asked = stage.ask(is_deferred=True)
+    stage.board.presence.running.discard(HOST)
+    beat(stage.board.presence, "crew", "bob", stage.clock.now(), "claude hook SessionEnd", state=ENDED)
+    assert [one.id for one in waiting_in(stage.room, "crew")] == [asked.id]
+    give_answer(stage.room, asked, "hugo", APPROVED, "", "in a test")
+    assert state(stage, asked)[0] == APPROVED
+
+
 def test_a_request_ends_with_the_session_that_asked_and_not_with_one_before_it(stage):
     beat(stage.board.presence, "crew", "ann", stage.clock.now(), "claude hook SessionEnd", state=ENDED)
     stage.clock.pass_time(60)

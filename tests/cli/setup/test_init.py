@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atm.vendors.hooks import KNOWN
+from atm.vendors.known import hooks_of
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "hooks" / "agy"
 
@@ -43,9 +43,9 @@ def test_the_agents_that_are_here_are_set_up_and_the_others_are_not(atm):
     done = atm("init")
     assert f"created  {settings_of(atm)}" in done.out
     hooks = json.loads(settings_of(atm).read_text())["hooks"]
-    assert list(hooks) == list(KNOWN["claude"].events)
+    assert list(hooks) == list(hooks_of("claude").entered)
     assert hooks["Stop"] == [{"hooks": [{"type": "command", "command": "atm hook claude Stop", "timeout": 5}]}]
-    assert json.loads((atm.home / ".codex/hooks.json").read_text())["hooks"].keys() == set(KNOWN["codex"].events)
+    assert json.loads((atm.home / ".codex/hooks.json").read_text())["hooks"].keys() == set(hooks_of("codex").entered)
     notify, _, server = (atm.home / ".codex/config.toml").read_text().partition("\n")
     assert notify == 'notify = ["atm", "hook", "codex", "notify"]'
     assert server.startswith('\n[mcp_servers.atm]\ncommand = "atm"\nargs = ["mcp"]\n')
@@ -102,7 +102,7 @@ def test_check_as_json_says_it_for_each_file(atm):
         ("codex", "missing"),
         ("codex", "missing"),
     ]
-    assert found["files"][2]["missing"] == list(KNOWN["codex"].events)
+    assert found["files"][2]["missing"] == list(hooks_of("codex").entered)
     assert found["files"][3]["missing"] == ["notify", "MCP server"]
 
 
@@ -309,7 +309,7 @@ def test_agy_is_set_up_in_its_own_file_where_it_is_and_gemini_is_not(atm):
 def test_a_project_of_agy_has_words_of_its_own(atm):
     done = atm("init", "--project", "--vendor", "agy")
     assert "use --user" in done.out
-    assert list(json.loads((atm.folder / ".agents/hooks.json").read_text())["atm"]) == list(KNOWN["agy"].events)
+    assert list(json.loads((atm.folder / ".agents/hooks.json").read_text())["atm"]) == list(hooks_of("agy").entered)
 
 
 def test_a_file_of_agy_in_another_shape_is_refused_and_stays(atm):
@@ -353,7 +353,7 @@ def test_what_is_written_brings_mail_when_agy_runs_it(atm, room, configure):
 def test_agy_goes_on_when_atm_is_gone(atm):
     atm("init", "--vendor", "agy")
     (atm.programs / "atm").unlink()
-    for event in KNOWN["agy"].events:
+    for event in hooks_of("agy").entered:
         assert run_as_agy_does(atm, event, "{}").stdout == ""
 
 
@@ -365,7 +365,7 @@ def test_many_at_once_leave_each_hook_once(atm):
         process.communicate(timeout=60)
         assert process.returncode == 0
     hooks = json.loads(settings_of(atm).read_text())["hooks"]
-    assert {event: len(groups) for event, groups in hooks.items()} == dict.fromkeys(KNOWN["claude"].events, 1)
+    assert {event: len(groups) for event, groups in hooks.items()} == dict.fromkeys(hooks_of("claude").entered, 1)
     atm("init", "--remove")
     assert settings_of(atm).read_text() == '{"model": "opus"}\n'
     assert not (atm.home / ".codex").exists()
@@ -378,7 +378,7 @@ def test_adding_and_removing_at_once_leaves_one_or_the_other(atm):
     for process in [atm.start(*given) for given in words]:
         process.communicate(timeout=60)
         assert process.returncode == 0
-    assert len(json.loads(settings_of(atm).read_text()).get("hooks", {})) in (0, len(KNOWN["claude"].events))
+    assert len(json.loads(settings_of(atm).read_text()).get("hooks", {})) in (0, len(hooks_of("claude").entered))
     atm("init", "--remove")
     assert settings_of(atm).read_text() == '{"model": "opus"}\n'
 

@@ -12,7 +12,9 @@ import pytest
 
 from atm.ui.cli.mcp import install as install_command
 from atm.ui.mcp.serving.roles import ROLES
-from atm.vendors.hooks import CLIENTS
+from atm.vendors.settings_files import clients
+
+CLIENTS = list(clients())
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs on PATH are shell scripts here")
 

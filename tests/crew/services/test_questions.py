@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.approvals.services.stage import LEAD, ApprovalStage, rule
+from tests.vendors.names import CLAUDE, CODEX, CODEX_SERVER
 
 from atm.approvals.formats.tool_calls import read_call
 from atm.approvals.rules.policy import Policy, PolicyLayer
@@ -19,8 +20,6 @@ from atm.board.services.planning import add
 from atm.board.services.working import claim
 from atm.crew.services.questions import HANDED_IN, NOBODY_ASKED, SAY_IT, HostQuestions
 from atm.vendors.driver import QUESTION, Heard
-from atm.vendors.moments import CLAUDE, CODEX
-from atm.vendors.tool_fields import CODEX_SERVER
 
 IN_ITS_SHELL = "/bin/bash -lc 'git push'"
 

@@ -14,7 +14,8 @@ from atm.team.rules.endpoints import Endpoint
 from atm.team.services.endpoints import endpoint_of, put_endpoint
 from atm.team.services.presence import beat, last_beat
 from atm.vendors.dialogs import UNRECOGNISED
-from atm.vendors.runtimes import BUILT_IN, PLAIN, TMUX
+from atm.vendors.runtime import PLAIN, TMUX
+from atm.vendors.runtimes import known
 
 TRUST = "Trust this folder?\n\n› 1. Trust and continue\n  2. Quit\n\n  enter continue · esc quit\n"
 COMPOSER = "\n› Ask Codex to do anything\n\n  gpt-5 default\n"
@@ -36,7 +37,7 @@ class Window:
         crew = SimpleNamespace(
             clock=stage.clock,
             room=stage.mail,
-            runtimes={one.name: one for one in BUILT_IN},
+            runtimes=known(),
             backends={TMUX: backend},
         )
         self.host: Any = SimpleNamespace(

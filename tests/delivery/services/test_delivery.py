@@ -77,7 +77,7 @@ class Stage:
         self.panes_allowed = True
 
     def push(self, name="ann"):
-        channels = Channels(self.terminals, self.servers, panes_allowed=self.panes_allowed)
+        channels = Channels(self.terminals, lambda _: self.servers, panes_allowed=self.panes_allowed)
         return push(self.boardroom, channels, self.boardroom.rosters.load("crew"), name)
 
     def settle(self, most=50):

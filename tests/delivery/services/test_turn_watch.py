@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.delivery.ports.terminals import PaneAddress
+from atm.delivery.rules.stillness import LONG_ENOUGH
 from atm.delivery.services.turn_watch import TurnWatch
 from atm.mail.services.surfacing import unread_for
 from atm.roster.services.members import add_member
@@ -14,7 +15,6 @@ from atm.team.rules.team import Member
 from atm.team.services.endpoints import put_endpoint
 from atm.team.services.presence import beat, last_beat
 from atm.testing.delivery import MemorySessions, MemoryTerminals
-from atm.vendors.stillness import LONG_ENOUGH
 
 AT = PaneAddress("/tmp/tmux", "%1")
 

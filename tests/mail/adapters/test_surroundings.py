@@ -26,9 +26,9 @@ from atm.mail.services.mailroom import find_recipient
 from atm.mail.services.posting import Draft
 from atm.mail.services.retention import compact
 from atm.mail.services.sending import send
-from atm.setup.adapters import claude_code
 from atm.setup.adapters.remote import find_repo
 from atm.testing import FaultyDisk, make_message
+from atm.vendors.claude import installed as claude_code
 from atm.wiring import events
 from atm.wiring.mail import build_room
 from atm.wiring.setup import build_context

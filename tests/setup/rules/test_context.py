@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.proving import proves
 
 from atm.setup.rules.context import GitProvider, RepoContext, SystemContext, provider_of
-from atm.vendors.claude_version import schema_for
+from atm.vendors.claude.version import schema_for
 
 
 def github(host="github.com", namespace="owner", repo="repo"):

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from atm.setup.services.vendor_parts import WantedEntries, parts_of
-from atm.vendors.hooks import HOOKS, PLUGIN, ConfigFile
+from atm.vendors.settings import HOOKS, PLUGIN, ConfigFile, WantedEntries
+from atm.vendors.settings_parts import parts_of
 
 ATM = ("/opt/atm",)
 WITH, WITHOUT = WantedEntries(ATM, permits=(True, False)), WantedEntries(ATM)

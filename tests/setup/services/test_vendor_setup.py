@@ -21,22 +21,13 @@ from atm.files.ports.disk import Disk
 from atm.setup.adapters.vendor_files import VendorFilesOnDisk
 from atm.setup.services.planning import FileChange, SetupOrder, apply, check, detect, plan
 from atm.testing import Crash, FaultyDisk, QuickDisk
-from atm.vendors.hook_settings import NAMED, hooks_in
-from atm.vendors.hooks import (
-    CLIENTS,
-    HOOKS,
-    KINDS,
-    KNOWN,
-    PROJECT,
-    SERVER,
-    USER,
-    WITHOUT_SERVER,
-    ConfigFile,
-    VendorPlaces,
-    files_of,
-)
+from atm.vendors.known import hooks_of
 from atm.vendors.server_entries import Identity
+from atm.vendors.settings import HOOKS, KINDS, PROJECT, SERVER, USER, WITHOUT_SERVER, ConfigFile, Surroundings
+from atm.vendors.settings_files import clients, files_of, settings_of, with_hooks_of_ours
+from atm.vendors.settings_hooks import NAMED, hooks_in
 
+CLIENTS, KNOWN = clients(), with_hooks_of_ours()
 EVERYBODY = list(KNOWN)
 MINE = '{\n    "model": "opus",\n    "hooks": {\n        "Stop": []\n    }\n}\n'
 
@@ -207,6 +198,10 @@ def test_the_mode_of_a_file_stays(world):
 # Where things are.
 
 
+def root(vendor: str, around: Surroundings) -> str:
+    return settings_of(vendor).root(around)
+
+
 def test_every_vendor_has_its_places(world):
     where = world.files.places(str(world.project))
     home, project = str(world.home), str(world.project)
@@ -234,25 +229,25 @@ def test_every_vendor_has_its_places(world):
     ]
     editors = [file.path for vendor in ("cursor", "vscode") for file in files_of(vendor, PROJECT, where)]
     assert editors == [f"{project}/.cursor/mcp.json", f"{project}/.vscode/mcp.json"]
-    assert where.cursor == f"{home}/.cursor"
-    assert where.vscode.endswith("/Code/User")
+    assert root("cursor", where) == f"{home}/.cursor"
+    assert root("vscode", where).endswith("/Code/User")
 
 
 def test_variables_of_the_vendors_move_their_files_and_a_sandbox_moves_all(world):
     moved = {"CODEX_HOME": "/c", "GEMINI_CLI_HOME": "/g", "XDG_CONFIG_HOME": "/x"}
     world.environment.update(moved)
     where = world.files.places("/p")
-    assert (where.codex, where.gemini, where.opencode, where.project) == ("/c", "/g/.gemini", "/x/opencode", "/p")
-    assert where.agy == f"{world.home}/.gemini"
+    assert [root(name, where) for name in ("codex", "gemini", "opencode")] == ["/c", "/g/.gemini", "/x/opencode"]
+    assert (where.project, root("agy", where)) == ("/p", f"{world.home}/.gemini")
     world.environment["ATM_HOME"] = "/sandbox"
     where = world.files.places("/p")
-    assert (where.codex, where.gemini, where.agy) == ("/sandbox/.codex", "/sandbox/.gemini", "/sandbox/.gemini")
-    assert where.opencode == "/sandbox/.config/opencode"
-    assert where.claude_state == "/sandbox"
+    assert (root("codex", where), root("gemini", where)) == ("/sandbox/.codex", "/sandbox/.gemini")
+    assert (root("agy", where), root("opencode", where)) == ("/sandbox/.gemini", "/sandbox/.config/opencode")
+    assert files_of("claude", USER, where)[1].path == "/sandbox/.claude.json"
 
 
 def test_claude_codes_variable_moves_the_file_that_it_keeps_beside_its_folder_into_it(world):
-    assert world.files.places("/p").claude_state == str(world.home)
+    assert files_of("claude", USER, world.files.places("/p"))[1].path == f"{world.home}/.claude.json"
     world.environment["CLAUDE_CONFIG_DIR"] = "/c"
     (_, state) = files_of("claude", USER, world.files.places("/p"))
     assert (state.path, state.is_private) == ("/c/.claude.json", True)
@@ -266,7 +261,7 @@ def test_without_a_home_there_is_no_place_for_a_users_settings_but_one_for_a_pro
     world.init("gemini", scope=PROJECT)
     assert world.missing("gemini", scope=PROJECT) == []
     with pytest.raises(NoHome):
-        files_of("codex", USER, VendorPlaces("", "", "", "", "", ""))
+        files_of("codex", USER, Surroundings())
     with pytest.raises(NoHome):
         plan(world.files, ["agy"], USER, str(world.project))
     assert world.files.evidence(KNOWN["agy"], world.files.places(".")) == ""
@@ -321,12 +316,12 @@ def test_plain_atm_is_written_where_it_is_on_path_and_its_whole_path_where_it_is
     world.put_on_path("atm")
     assert world.files.program() == ("atm",)
     stale, server = world.missing("claude")
-    assert (stale.standing.state, stale.standing.outdated) == ("outdated", KNOWN["claude"].events)
+    assert (stale.standing.state, stale.standing.outdated) == ("outdated", hooks_of("claude").entered)
     assert (server.standing.state, server.standing.outdated) == ("outdated", ("MCP server",))
     world.init("claude")
     text = (world.home / ".claude/settings.json").read_text()
     assert {hook.command.program for hook in hooks_in(text)} == {("atm",)}
-    assert len(hooks_in(text)) == len(KNOWN["claude"].events)
+    assert len(hooks_in(text)) == len(hooks_of("claude").entered)
 
 
 # What is in the way.
@@ -387,7 +382,7 @@ def test_hooks_of_agy_that_are_switched_off_are_spoken_of(world):
     world.init("agy")
     change, _ = plan(world.files, ["agy"], USER, str(world.project))
     assert change.notes == (f"atm.enabled in {path} keeps our hooks from running",)
-    assert len(hooks_in(path.read_text(), NAMED)) == len(KNOWN["agy"].events)
+    assert len(hooks_in(path.read_text(), NAMED)) == len(hooks_of("agy").entered)
     world.init("agy", remove=True)
     assert path.read_text() == '{"atm": {"enabled": false}}'
 
@@ -421,7 +416,7 @@ def test_a_link_is_followed_and_stays_a_link(world):
     link.symlink_to(target)
     world.init("claude")
     assert link.is_symlink()
-    assert len(hooks_in(target.read_text())) == len(KNOWN["claude"].events)
+    assert len(hooks_in(target.read_text())) == len(hooks_of("claude").entered)
     world.init("claude", remove=True)
     assert link.is_symlink()
     assert target.read_text() == MINE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atm.team.rules.agent_processes import is_shared, nearest_agent, teammate_in
-from atm.team.rules.shared_server import NOBODY, is_terminal, known_variables
+from atm.team.rules.agent_processes import nearest_agent, shared_server_in, teammate_in, terminal_in
+from atm.vendors.shared_server import NOBODY, known_variables
 
 
 def line(*words: str) -> str:
@@ -29,7 +29,7 @@ ANN = {"ATM_TEAM": "crew", "ATM_IDENTITY": "ann", "TMUX": "/t,1,0", "TMUX_PANE":
     ],
 )
 def test_a_server_that_listens_is_shared(command, expected):
-    assert is_shared(command) is expected
+    assert (shared_server_in(command) is not None) is expected
 
 
 @pytest.mark.parametrize(
@@ -44,27 +44,30 @@ def test_a_server_that_listens_is_shared(command, expected):
     ],
 )
 def test_a_terminal_is_what_somebody_sits_before(command, expected):
-    assert is_terminal(command) is expected
+    assert (terminal_in(command) is not None) is expected
 
 
 def test_what_the_only_terminal_says_holds_whoever_started_the_server():
-    assert known_variables({**BOB, "PATH": "/bin"}, [ANN]) == {**ANN, "PATH": "/bin"}
+    assert known_variables("codex", {**BOB, "PATH": "/bin"}, [ANN]) == {**ANN, "PATH": "/bin"}
 
 
 def test_two_members_on_one_server_cannot_be_told_apart():
-    assert known_variables({**BOB, "PATH": "/bin"}, [BOB, ANN]) == {"PATH": "/bin", NOBODY: "codex"}
+    assert known_variables("codex", {**BOB, "PATH": "/bin"}, [BOB, ANN]) == {"PATH": "/bin", NOBODY: "codex"}
 
 
 def test_somebody_without_a_name_beside_a_member_is_not_the_member():
-    assert known_variables(BOB, [BOB, {}]) == {NOBODY: "codex"}
+    assert known_variables("codex", BOB, [BOB, {}]) == {NOBODY: "codex"}
 
 
 def test_a_server_without_terminals_is_nobodys():
-    assert known_variables(BOB, []) == {NOBODY: "codex"}
+    assert known_variables("codex", BOB, []) == {NOBODY: "codex"}
 
 
 def test_two_terminals_of_one_member_are_that_member_in_no_pane():
-    assert known_variables({}, [BOB, {**BOB, "TMUX_PANE": "%7"}]) == {"ATM_TEAM": "crew", "ATM_IDENTITY": "bob"}
+    assert known_variables("codex", {}, [BOB, {**BOB, "TMUX_PANE": "%7"}]) == {
+        "ATM_TEAM": "crew",
+        "ATM_IDENTITY": "bob",
+    }
 
 
 def test_a_shared_server_is_no_members_process():

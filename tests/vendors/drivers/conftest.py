@@ -9,6 +9,7 @@ from tests.vendors.drivers.fake_agents import FakeAgent, Host, Talk
 
 from atm.vendors.driver import Brief
 from atm.vendors.drivers.choice import build_driver
+from atm.vendors.runtimes import known
 
 
 @pytest.fixture
@@ -19,7 +20,8 @@ def talk() -> Iterator[Callable[..., Talk]]:
     def start(protocol: str, **brief: object) -> Talk:
         agent, host = FakeAgent(), Host()
         agents.append(agent)
-        driver = build_driver(protocol, agent.stdin, agent.stdout, Brief(**{"cwd": "/wt", **brief}))  # type: ignore[arg-type]
+        runtime = next(one for one in known().values() if one.protocol == protocol)
+        driver = build_driver(runtime, agent.stdin, agent.stdout, Brief(**{"cwd": "/wt", **brief}))  # type: ignore[arg-type]
         driver.begin(host.hear)
         return Talk(agent, driver, host)
 

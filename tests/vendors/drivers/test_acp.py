@@ -7,7 +7,7 @@ import time
 import pytest
 
 from atm.vendors.driver import GONE, IDLE, OUTPUT, QUESTION, READY, TROUBLE, USAGE, WITHDRAWN, WORKING
-from atm.vendors.drivers.acp import began_this_minute
+from atm.vendors.gemini.driver import began_this_minute
 
 MODES = {"availableModes": [{"id": name} for name in ("default", "autoEdit", "yolo", "plan")], "currentModeId": "yolo"}
 OPTIONS = [

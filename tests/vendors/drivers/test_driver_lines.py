@@ -10,12 +10,14 @@ import sys
 import pytest
 from tests.vendors.drivers.fake_agents import FakeAgent, Host
 
-from atm.vendors.driver import GONE, OUTPUT, READY, TROUBLE
+from atm.vendors.driver import GONE, OUTPUT, READY, TROUBLE, Brief
 from atm.vendors.drivers import lines
 from atm.vendors.drivers.lines import LineCutter
 from atm.vendors.drivers.plain import PlainDriver
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="waits for pipes with select")
+
+BRIEF = Brief(cwd="/wt")
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_a_line_that_never_ends_is_not_kept():
 
 
 def test_what_a_program_prints_is_heard_and_its_end_once(agent, host):
-    PlainDriver(agent.stdin, agent.stdout).begin(host.hear)
+    PlainDriver(agent.stdin, agent.stdout, BRIEF).begin(host.hear)
     agent.says_bytes(b"hello\n\xff\nlast")
     agent.stops_speaking()
     heard = [host.next() for _ in range(5)]
@@ -73,14 +75,14 @@ def test_what_a_program_prints_is_heard_and_its_end_once(agent, host):
 
 
 def test_a_line_that_was_cut_is_told_as_trouble(agent, host):
-    PlainDriver(agent.stdin, agent.stdout, 10).begin(host.hear)
+    PlainDriver(agent.stdin, agent.stdout, BRIEF, 10).begin(host.hear)
     agent.says_bytes(b"x" * 100 + b"\nshort\n")
     assert host.until(TROUBLE).text
     assert host.next().text == "short"
 
 
 def test_what_is_said_to_a_program_is_typed_and_closing_ends_its_input(agent, host):
-    driver = PlainDriver(agent.stdin, agent.stdout)
+    driver = PlainDriver(agent.stdin, agent.stdout, BRIEF)
     driver.begin(host.hear)
     assert driver.say('{"one": 1}')
     driver.answer("never asked", allow=True)
@@ -92,7 +94,7 @@ def test_what_is_said_to_a_program_is_typed_and_closing_ends_its_input(agent, ho
 
 
 def test_closing_its_input_is_not_its_end(agent, host):
-    driver = PlainDriver(agent.stdin, agent.stdout)
+    driver = PlainDriver(agent.stdin, agent.stdout, BRIEF)
     driver.begin(host.hear)
     driver.close()
     assert agent.hears() == {}
@@ -103,7 +105,7 @@ def test_closing_its_input_is_not_its_end(agent, host):
 
 def test_a_program_that_does_not_read_keeps_nobody_waiting(agent, host, monkeypatch):
     monkeypatch.setattr(lines, "MOST_WAITING", 1 << 20)
-    driver = PlainDriver(agent.stdin, agent.stdout)
+    driver = PlainDriver(agent.stdin, agent.stdout, BRIEF)
     driver.begin(host.hear)
     taken = [driver.say("x" * (1 << 17)) for _ in range(20)]
     assert taken[0]
@@ -113,7 +115,7 @@ def test_a_program_that_does_not_read_keeps_nobody_waiting(agent, host, monkeypa
 
 
 def test_a_program_that_has_gone_takes_no_more_words(agent, host):
-    driver = PlainDriver(agent.stdin, agent.stdout)
+    driver = PlainDriver(agent.stdin, agent.stdout, BRIEF)
     driver.begin(host.hear)
     agent.ends()
     host.until(GONE)
@@ -121,7 +123,7 @@ def test_a_program_that_has_gone_takes_no_more_words(agent, host):
 
 
 def test_something_left_behind_with_the_pipes_does_not_hide_an_end(agent, host):
-    driver = PlainDriver(agent.stdin, agent.stdout)
+    driver = PlainDriver(agent.stdin, agent.stdout, BRIEF)
     driver.begin(host.hear)
     agent.says_bytes(b"last words\n")  # and its pipe stays open: somebody else holds it
     host.until(READY)
@@ -137,7 +139,7 @@ def test_the_same_with_a_real_program_that_leaves_a_child_with_its_pipes(host):
     process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    driver = PlainDriver(process.stdin, process.stdout)
+    driver = PlainDriver(process.stdin, process.stdout, BRIEF)
     driver.begin(host.hear)
     child = int(host.until(OUTPUT).text)
     try:

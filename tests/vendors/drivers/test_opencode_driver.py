@@ -7,12 +7,12 @@ import base64
 import pytest
 from tests.vendors.drivers.fake_agents import FakeAgent, Host, Talk
 from tests.vendors.drivers.fake_opencode import SESSION, FakeOpenCode, message
+from tests.vendors.names import OPENCODE_SERVER
 
 from atm.vendors.driver import GONE, IDLE, OUTPUT, QUESTION, READY, TROUBLE, USAGE, WITHDRAWN, WORKING, Brief
-from atm.vendors.drivers import opencode
-from atm.vendors.drivers.opencode import OpenCodeDriver
-from atm.vendors.runtimes import opencode_permission
-from atm.vendors.tool_fields import OPENCODE_SERVER
+from atm.vendors.opencode import driver as opencode
+from atm.vendors.opencode.driver import OpenCodeDriver
+from atm.vendors.opencode.permissions import as_variable
 
 PROMPT = f"/session/{SESSION}/prompt_async"
 BUSY = {"sessionID": SESSION, "status": {"type": "busy"}}
@@ -85,7 +85,7 @@ def test_a_session_has_rules_and_never_those_that_allow_everything(ready, server
     ready(mode=mode)
     rules = {rule["permission"]: rule["action"] for rule in server.hears().body["permission"]}
     assert (rules["bash"], rules["edit"]) == (bash, edit)
-    assert f'"bash": "{bash}"' in opencode_permission(mode)
+    assert f'"bash": "{bash}"' in as_variable(mode)
 
 
 def test_a_session_with_few_tools_has_no_others_and_none_unasked(ready, server):

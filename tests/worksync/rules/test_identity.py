@@ -14,13 +14,13 @@ from atm.worksync.rules.identity import (
     CLAIMED_MEMBER,
     NOBODY,
     PROCESS_TEAM,
-    PROVIDERS,
     REPORT_TOKEN,
     RUNTIME_SESSION,
     Author,
     Trusted,
     disagreement,
     distrust,
+    providers,
     resolve_author,
 )
 
@@ -95,7 +95,7 @@ def test_a_name_means_whom_the_table_says(claimed, roster, expected):
 
 
 @proves("R002-8.0-27", "R002-8.0-93", "R002-8.4.2-12", "R002-20.1-18", "R002-26-08", "R002-27.2-17")
-@pytest.mark.parametrize("provider", [*PROVIDERS, *(name.upper() for name in PROVIDERS)])
+@pytest.mark.parametrize("provider", [*providers(), *(name.upper() for name in providers())])
 def test_no_vendor_is_a_member_unless_it_was_configured_as_one(provider):
     assert resolve_author(provider, CREW).refused == "unsafe_provider_alias"
     assert resolve_author(provider, team(provider)).name == provider

@@ -65,6 +65,8 @@ def encode_request(approval: Approval, secret: bytes) -> bytes:
         record["claim"] = approval.claim
     if (asker := approval.asker) is not None:
         record["asker"] = {"pid": asker.pid, "began": asker.began, "host": asker.host}
+    if approval.is_deferred:
+        record["deferred"] = True
     return signed(record, secret)
 
 
@@ -85,6 +87,7 @@ def decode_request(data: bytes, id: str, team: str, secret: bytes) -> Approval:
         rule=_rule(rule),
         asker=_asker(record.get("asker")),
         claim=str(record.get("claim") or ""),
+        is_deferred=record.get("deferred") is True,
         **{key: str(text) for key, text in texts.items()},
     )
     if record.get("id") != id or record.get("team") != team or not is_signed(record, secret):

@@ -2,7 +2,7 @@
 What agents want to do, in the words of their vendors: the fields of a hook's payload, or of a question in a protocol,
 become an `AgentCall`.
 
-Of each tool exactly one field is the command: the one that its vendor executes (`tool_fields`). Nothing is read from
+Of each tool exactly one field is the command: the one that its vendor executes (`vendors.calls`). Nothing is read from
 any other. A field that atm does not know and that could carry a command or a file makes the call unclear, so that no
 rule allows it; its text is shown to the person who is asked.
 """
@@ -11,25 +11,15 @@ from __future__ import annotations
 
 from atm.approvals.rules.calls import EDIT, KNOWN_TOOLS, SHELL, WRITE, AgentCall
 from atm.files.formats.json_record import encode
-from atm.vendors.tool_fields import (
-    ACP,
-    CLAUDE,
-    CODEX,
-    CODEX_SERVER,
-    GEMINI,
-    OPENCODE,
-    PROGRAMS,
-    TABLES,
-    WIDENS,
-    ToolFields,
-    looks_executed,
-)
+from atm.vendors.calls import UNKNOWN, WIDENS, ToolFields, looks_executed
+from atm.vendors.known import calls_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from atm.core.plain import Plain
+    from atm.vendors.calls import ToolCalls
 
 _COMMAND = ("command", "cmd", "url", "query")
 _PATH = ("file_path", "filePath", "absolute_path", "notebook_path", "path", "filepath")
@@ -46,15 +36,9 @@ _LISTED = ("locations", "changes", "content")
 _STRICT = (SHELL, WRITE, EDIT)
 """Tools of which every field that is not known makes the call unclear."""
 
-_STRIPPED = ("sh", "bash", "zsh", "cmd.exe", "powershell", "powershell.exe", "pwsh", "pwsh.exe")
-"""Shells that Gemini CLI takes off at the beginning of a command, by rules that are not a shell's."""
-
-_WHERE, _WITHIN = "[current working directory ", "[in "
-"""How Gemini CLI tells its host where a command runs."""
-
 
 def read_call(
-    vendor: str,
+    asker: str,
     tool: str,
     given: Mapping[str, Plain],
     *,
@@ -65,36 +49,38 @@ def read_call(
     unclear: str = "",
 ) -> AgentCall:
     """
-    A call with its arguments, as this vendor reads them: a program whose hook asks, or one of the protocols in which a
-    program asks its host. `unclear`: what is known to be wrong with the whole payload.
+    A call with its arguments, as the asker reads them: a program whose hook asks, or one of the protocols in which a
+    program asks its host (`calls_of`). `unclear`: what is known to be wrong with the whole payload.
     """
-    fields = TABLES.get(vendor, {}).get(tool.lower())
+    calls = calls_of(asker)
+    fields = calls.tools.get(tool.lower())
+    is_known = fields is not None
     kind = KNOWN_TOOLS.get(tool.lower())
     if fields is None:
         if kind in _STRICT and not unclear:
-            unclear = f"atm does not know that {PROGRAMS.get(vendor, vendor)} has a tool of this name"
+            unclear = f"atm does not know that {calls.title or asker} has a tool of this name"
         fields = _usual_fields(given)
     unclear = unclear or _unknown_field(fields, given, is_strict=kind in _STRICT)
     patch = _text(given.get(fields.patch)) if fields.patch else ""
     command = _command(given.get(fields.command)) if fields.command else ""
     where, why = _folder(fields, given, folder), ""
-    if vendor == ACP and kind == SHELL:
-        where, why = _folder_over_acp(given, folder)
+    if calls.folder_of is not None and kind == SHELL:
+        where, why = calls.folder_of(given, folder)
     paths = [*_paths(fields, given), *_patched(patch)]
-    unclear = unclear or why or _why_unclear(vendor, kind, fields, command, patch, paths)
+    unclear = unclear or why or _why_unclear(calls, kind, fields, command, patch, paths)
     return AgentCall(
         tool,
         command=command,
         folder=where,
         root=root,
         paths=paths,
-        diff=_diff(fields, given, patch),
+        diff=_diff(calls, fields, given, patch),
         session=session,
         call_id=call_id,
         unclear=unclear,
         stored=_stored(tool, given),
-        is_unknown=vendor in TABLES and TABLES[vendor].get(tool.lower()) is None and bool(command),
-        vendor_shell=vendor == CODEX_SERVER and kind == SHELL and _is_in_vendors_shell(command),
+        is_unknown=calls is not UNKNOWN and not is_known and bool(command),
+        vendor_shell=calls.wraps_shell and kind == SHELL and _is_in_vendors_shell(command),
     )
 
 
@@ -105,12 +91,10 @@ def read_tool_call(
     The payload of a vendor's hook before a tool; None if it names no tool. `repeated`: keys that it has more than
     once, of which programs read the first or the last.
     """
-    if vendor not in (CLAUDE, CODEX, GEMINI, OPENCODE):
+    calls = calls_of(vendor)
+    if calls is UNKNOWN:
         return None
-    names = ("tool", "directory", "sessionID", "callID")
-    if vendor != OPENCODE:
-        names = ("tool_name", "cwd", "session_id", "tool_use_id")
-    tool, folder, session, call_id = (_text(fields.get(name)) for name in names)
+    tool, folder, session, call_id = (_text(fields.get(name)) for name in calls.keys)
     if not tool:
         return None
     given = fields.get("tool_input")
@@ -174,12 +158,10 @@ def _must_be_text(fields: ToolFields, key: str, *, is_scalar: bool) -> bool:
 
 
 def _why_unclear(
-    vendor: str, kind: str | None, fields: ToolFields, command: str, patch: str, paths: Sequence[str]
+    calls: ToolCalls, kind: str | None, fields: ToolFields, command: str, patch: str, paths: Sequence[str]
 ) -> str:
-    if kind == SHELL and vendor in (GEMINI, ACP) and _is_stripped(command):
-        return "Gemini CLI takes the shell at its beginning off, by rules of its own"
-    if kind == SHELL and vendor == ACP and ("[current working directory " in command or "[in directory " in command):
-        return "its title may have a remark of its program in it"
+    if kind == SHELL and calls.why_unclear is not None and (why := calls.why_unclear(command)):
+        return why
     if fields.patch and not patch.lstrip().startswith(_BEGIN_PATCH):
         return "it has no patch that atm can read"
     if kind in (WRITE, EDIT) and not paths:
@@ -191,11 +173,6 @@ def _is_in_vendors_shell(command: str) -> bool:
     from atm.approvals.rules.vendor_shell import wrapped_line  # here: hooks never need it
 
     return wrapped_line(command) is not None
-
-
-def _is_stripped(command: str) -> bool:
-    words = command.split(None, 2)
-    return len(words) > 1 and words[0].rpartition("/")[2].lower() in _STRIPPED and words[1][:1] in "-/"
 
 
 def _name(key: str) -> str:
@@ -234,28 +211,6 @@ def _within(named: str, folder: str) -> str:
     return named if named.startswith("/") or not folder else f"{folder}/{named}"
 
 
-def _folder_over_acp(given: Mapping[str, Plain], folder: str) -> tuple[str, str]:
-    """Gemini CLI says it in words beside the command: `[in sub] (a description)`. And why it cannot be told."""
-    said = _words_over_acp(given.get("content"))
-    if said == "":
-        return folder, ""
-    if said is not None and said.startswith(_WHERE) and "]" in said:
-        return said[len(_WHERE) : said.index("]")], ""
-    if said is not None and said.startswith(_WITHIN) and said.count("]") == 1:
-        return _within(said[len(_WITHIN) : said.index("]")], folder), ""
-    return folder, "it does not say in which folder it runs"
-
-
-def _words_over_acp(content: Plain) -> str | None:
-    """The one text beside a call; empty if there is nothing, None if there is anything else."""
-    if content in (None, "") or content == []:
-        return ""
-    one = content[0] if isinstance(content, list) and len(content) == 1 else None
-    inner = one.get("content") if isinstance(one, dict) and one.get("type") == "content" else None
-    text = inner.get("text") if isinstance(inner, dict) else None
-    return text if isinstance(text, str) and text else None
-
-
 def _paths(fields: ToolFields, given: Mapping[str, Plain]) -> list[str]:
     found: list[str] = []
     for key in fields.paths:
@@ -284,7 +239,7 @@ def _patched(patch: str) -> list[str]:
 # What is shown.
 
 
-def _diff(fields: ToolFields, given: Mapping[str, Plain], patch: str) -> str:
+def _diff(calls: ToolCalls, fields: ToolFields, given: Mapping[str, Plain], patch: str) -> str:
     """What would change, to be read by people: old lines, new ones, and all arguments that are shown nowhere else."""
     edits = given.get("edits")
     pairs = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else []
@@ -295,7 +250,8 @@ def _diff(fields: ToolFields, given: Mapping[str, Plain], patch: str) -> str:
     read = (fields.command, fields.folder, fields.patch, *fields.paths)
     shown = [key for key in read if key and _text(given.get(key))]
     quiet = [key for key in fields.quiet if isinstance(given.get(key), str | bool | int | float)]
-    quiet += [key for key in fields.quiet if key == "content" and _words_over_acp(given.get(key)) is not None]
+    if calls.is_aside is not None:
+        quiet += [key for key in fields.quiet if calls.is_aside(key, given.get(key))]
     return "\n".join([*lines, *_rest(others, [*shown, *quiet])])
 
 

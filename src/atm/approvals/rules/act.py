@@ -7,6 +7,7 @@ One thing that a call would do, and where it would do it: what rules are about.
 from __future__ import annotations
 
 from atm.approvals.rules.options import CHANGES_INSIDE, MAY_DO_ANYTHING, READS, NamedOption, options_of
+from atm.vendors.known import every
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,16 +135,15 @@ class Act:
         self.needs.append(text)
 
 
-PROTECTED = frozenset(
-    (
-        *(".git", ".atm", ".atm.toml", ".claude", ".codex", ".gemini", ".opencode", "opencode.json", ".mcp.json"),
-        *(".envrc", ".husky"),
-    )
-)
-"""
-Names within a worktree that are never written as a matter of course: git's own folder, and files that decide what
-agents may do and what runs by itself.
-"""
+def is_protected(name: str) -> bool:
+    """
+    Is this, within a worktree, never written as a matter of course: git's own folder, and what decides what agents may
+    do and what runs by itself?
+    """
+    return name in PROTECTED or any(name in vendor.own_names for vendor in every())
+
+
+PROTECTED = frozenset((".git", ".atm", ".atm.toml", ".mcp.json", ".envrc", ".husky"))
 
 
 class CallPlace:
@@ -202,11 +202,11 @@ class CallPlace:
         return normal(path)
 
     def holds(self, path: str) -> bool:
-        """Is it below the worktree, and neither the worktree itself nor one of `PROTECTED`, in whatever letters?"""
+        """Is it below the worktree, and neither the worktree itself nor protected, in whatever letters?"""
         root = self.real(self.root).rstrip("/")
         real = self.real(path) if not path.startswith("~") else path
         inside = real.removeprefix(f"{root}/")
-        return inside != real and bool(inside) and PROTECTED.isdisjoint(inside.lower().split("/"))
+        return inside != real and bool(inside) and not any(map(is_protected, inside.lower().split("/")))
 
     def is_within(self, path: str) -> bool:
         """Is it the worktree, or anything in it?"""

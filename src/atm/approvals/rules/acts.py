@@ -30,7 +30,6 @@ from atm.approvals.rules.options import (
     options_of,
 )
 from atm.approvals.rules.programs import (
-    AGENTS,
     ALIASES_OF_REMOVAL,
     AWKS,
     BUILTINS,
@@ -39,6 +38,7 @@ from atm.approvals.rules.programs import (
     EVALUATING,
     NETWORK,
     NETWORK_VERBS,
+    OTHER_AGENTS,
     OVERWRITING,
     PRIVILEGED,
     READING_SHELLS,
@@ -51,6 +51,7 @@ from atm.approvals.rules.programs import (
     known_name,
 )
 from atm.approvals.rules.shell import GlobWord, parse_line
+from atm.vendors.known import of_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ def acts_of(line: str, place: CallPlace) -> ShellLine:
     _take_line(found, line, place, 0)
     _judge_what_follows_a_change(found, place)
     return found
+
+
+def _is_agent(name: str) -> bool:
+    return name in OTHER_AGENTS or of_process(name) is not None
 
 
 def _judge_what_follows_a_change(found: ShellLine, place: CallPlace) -> None:
@@ -264,7 +269,7 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Call
         _take_find(found, act, words, place, depth)
     elif name in ALIASES_OF_REMOVAL:
         act.removes(files_in(words[1:], place), place)
-    elif name in CLOUDS or name in AGENTS or (name == "atm" and words[1:2] in (["up"], ["spawn"], ["run"])):
+    elif name in CLOUDS or _is_agent(name) or (name == "atm" and words[1:2] in (["up"], ["spawn"], ["run"])):
         act.operation, act.is_sensitive = SPEND, True
     elif _is_network(name, words):
         act.uses_network()

@@ -2,7 +2,8 @@
 Does the asker of a request still need an answer?
 
 A request is moot when its team is complete, its member has left, its task is over or another's, or the process that
-asked is gone. What is not known keeps a request open: a file that could not be read denies no request.
+asked is gone, unless that was to end with the call open (`is_deferred`). What is not known keeps a request open: a file
+that could not be read denies no request.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def why_moot(approval: Approval, team: Team, board: Board | None, asker: AskerNo
     """
     if team.completed:
         return f"team {team.name} is complete"
-    if asker.is_process_gone:
+    if asker.is_process_gone and not approval.is_deferred:
         return f"the process that asked for {approval.requester} has ended"
     return _why_gone(approval, team, asker, now) or _why_task_is_over(approval, board)
 
@@ -50,7 +51,8 @@ def _why_gone(approval: Approval, team: Team, asker: AskerNow, now: float) -> st
         return f"{who} is not a member of the team any more" if not asker.is_online else ""
     if is_somebody_else(approval.asked_at, member.joined_at, now):
         return f"{who} left the team, and another member has that name now"
-    if asker.ended_at is not None and asker.ended_at >= approval.asked_at:
+    has_ended = asker.ended_at is not None and asker.ended_at >= approval.asked_at
+    if has_ended and not approval.is_deferred:
         return f"the session of {who} has ended"
     return ""
 

@@ -205,8 +205,8 @@ CLOUDS = frozenset(
         *("terraform", "tofu", "pulumi", "stripe", "eksctl", "linode-cli", "hcloud", "railway"),
     )
 )
-AGENTS = frozenset(("claude", "codex", "gemini", "agy", "opencode", "aider", "goose", "amp", "cursor-agent", "qwen"))
-"""Whoever starts one of these spends money or tokens."""
+OTHER_AGENTS = frozenset(("aider", "goose", "amp", "cursor-agent", "qwen"))
+"""Beside the programs of `vendors`: who starts one of these spends money or tokens."""
 
 GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source")
 GIT_SETTINGS = ("-c", "--config-env", "--exec-path")

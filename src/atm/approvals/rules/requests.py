@@ -71,7 +71,7 @@ class Approval:
 
     __slots__ = (
         *("answer", "asked_at", "asker", "claim", "command", "diff", "digest", "expires_at", "folder", "id"),
-        *("left_at", "operation"),
+        *("is_deferred", "left_at", "operation"),
         *("paths", "problem", "requester", "rule", "session", "task", "team", "tier", "tool", "used_at", "used_by"),
         "why",
     )
@@ -98,6 +98,7 @@ class Approval:
         why: str = "",
         asker: AskerProcess | None = None,
         claim: str = "",
+        is_deferred: bool = False,
     ) -> None:
         self.id = id
         self.team = team
@@ -121,6 +122,8 @@ class Approval:
         """The claim under which the requester worked on the task when it asked; empty if it had none."""
         self.asker = asker
         """None where no process was known: then only its task, its membership and its session can end a request."""
+        self.is_deferred = is_deferred
+        """Its program ends with the call open and asks again when it is resumed: no process waits for the answer."""
         self.answer: GivenAnswer | None = None
         self.used_at: float | None = None
         self.used_by = ""

@@ -66,6 +66,7 @@ def ask(
     *,
     task: str = "",
     minutes: float | None = None,
+    is_deferred: bool = False,
 ) -> Approval:
     """
     The request about this call: one that is good for it, waits, or was denied a moment ago; else a new one, which the
@@ -79,7 +80,7 @@ def ask(
         if known is not None:
             return known
         room.approvals.seal(team.name, room.clock.now())
-    approval = _new(room, team, requester, understood, verdict, digest, task, minutes)
+    approval = _new(room, team, requester, understood, verdict, digest, task, minutes, is_deferred=is_deferred)
     note(room, approval, ASKED, requester, f"process {room.pid}", verdict.reason)
     if verdict.asks:
         from atm.approvals.services.telling import tell_asked  # here: a call that is allowed sends no mail
@@ -144,6 +145,8 @@ def _new(
     digest: str,
     task: str,
     minutes: float | None,
+    *,
+    is_deferred: bool,
 ) -> Approval:
     call, now = understood.call, room.clock.now()
     seconds = room.expire if minutes is None else minutes * 60
@@ -168,6 +171,7 @@ def _new(
             why=verdict.reason,
             asker=_asker(room, team, requester) if verdict.asks else None,
             claim=_claim(room, team.name, requester, task) if verdict.asks and task else "",
+            is_deferred=is_deferred,
         )
         if room.approvals.create(approval):
             return approval

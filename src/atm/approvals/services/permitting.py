@@ -55,7 +55,7 @@ class Permission:
 class CallingMember:
     """Whose call it is, and who asks for its approval."""
 
-    __slots__ = ("delegates", "is_asked_for", "member", "plans", "team")
+    __slots__ = ("defers", "delegates", "is_asked_for", "member", "plans", "team")
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class CallingMember:
         *,
         plans: bool = False,
         delegates: bool = False,
+        defers: bool = False,
         is_asked_for: Callable[[AgentCall], bool] | None = None,
     ) -> None:
         self.team = team
@@ -71,6 +72,8 @@ class CallingMember:
         self.plans = plans
         """Must it have a plan approved before it changes anything?"""
         self.delegates = delegates
+        self.defers = defers
+        """Does its program end with the call open, and ask again when it is resumed?"""
         self.is_asked_for = is_asked_for
         """Does its host ask for a call like this anyway, without a limit of time? Then a hook leaves it to that."""
 
@@ -126,7 +129,7 @@ def has_approved_plan(room: Approvalroom, team: str, member: str) -> bool:
 
 def _asked(room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement) -> Permission:
     task = task_of(room, caller.team.name, caller.member)
-    approval = ask(room, caller.team, caller.member, understood, verdict, task=task)
+    approval = ask(room, caller.team, caller.member, understood, verdict, task=task, is_deferred=caller.defers)
     if approval.state(room.clock.now()) == WAITING:
         approval = await_answer(room, approval, room.hook)
     if use(room, approval, understood.call.call_id):

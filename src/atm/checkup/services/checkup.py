@@ -28,7 +28,7 @@ from atm.roster.services.deletions import finish_deletions
 from atm.roster.services.recovery import recover
 from atm.setup.rules.installation import upgrade_command
 from atm.team.rules.team import HUMAN, claude_reads_inbox
-from atm.vendors.versions import strange_in_team
+from atm.vendors.claude.team_folder import strange_in_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,10 @@ from atm.checkup.services.findings import NOTE, PROBLEM, WARNING, Finding
 from atm.core.untrusted_text import shell_word
 from atm.setup.rules.installation import upgrade_command
 from atm.setup.services.planning import CHANGED, REMOVED, SetupOrder, check, detect, plan
-from atm.vendors.hooks import INSTALLED, KNOWN, SERVER, USER, WITHOUT_SERVER
-from atm.vendors.versions import SEEN, is_unseen
+from atm.vendors.known import troubles
+from atm.vendors.settings import INSTALLED, SERVER, USER, WITHOUT_SERVER
+from atm.vendors.settings_files import with_hooks_of_ours
+from atm.vendors.versions import is_unseen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
     """Ours in the settings of agent CLIs: all of them, or none."""
     said = []
     for vendor in detect(files, project):
-        title, states = KNOWN[vendor].title, []
+        title, states = with_hooks_of_ours()[vendor].title, []
         present = _present(files, vendor, project, SetupOrder(WITHOUT_SERVER, remove=True))
         for change in check(files, [vendor], USER, project, SetupOrder(WITHOUT_SERVER)):
             if change.refusal is not None:
@@ -98,13 +100,15 @@ def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
 
 def examine_versions(files: VendorFiles, project: str, installation: Installation) -> Iterator[Finding | str]:
     """Of agent CLIs: those that the lab has not run may have other hooks, screens and files."""
+    for name, why in troubles().items():
+        what = f"the vendor {name} of another package cannot be used: {why}"
+        yield Finding("broken-vendor", WARNING, what, "atm runtimes", subject=name)
     said = []
     for vendor in detect(files, project):
-        title, version = KNOWN[vendor].title, files.version(KNOWN[vendor])
-        if is_unseen(vendor, version):
-            what = (
-                f"{title} {version} is installed; atm was tried with {', '.join(SEEN[vendor])}: what it changed since"
-            )
+        known = with_hooks_of_ours()[vendor]
+        title, version = known.title, files.version(known)
+        if is_unseen(known, version):
+            what = f"{title} {version} is installed; atm was tried with {', '.join(known.seen)}: what it changed since"
             what, command = f"{what} is not known", upgrade_command(installation)
             yield Finding("unseen-version", NOTE, what, command, subject=vendor)
         said.append(f"{title} {version or 'unknown'}")
@@ -126,7 +130,8 @@ def examine_extras(
     if not files.can_serve():
         for vendor in detect(files, project):
             if _present(files, vendor, project, SetupOrder((SERVER,), remove=True)):
-                what = f"{KNOWN[vendor].title} is told of our MCP server, and this atm was installed without it"
+                title = with_hooks_of_ours()[vendor].title
+                what = f"{title} is told of our MCP server, and this atm was installed without it"
                 yield Finding("missing-extra", WARNING, what, command_for("mcp"), subject=f"mcp {vendor}")
     missing = [name for name, is_here in extras.items() if not is_here]
     hint = f"; the others: {command_for(*missing)}" if missing else ""

@@ -7,7 +7,7 @@ import subprocess
 
 from atm.core.work_errors import SpawnFailed
 from atm.crew.ports.agents import Started
-from atm.vendors.runtimes import HEADLESS
+from atm.vendors.runtime import HEADLESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

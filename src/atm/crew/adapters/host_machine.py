@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from atm.files.formats.layout import Layout
     from atm.vendors.driver import Brief, Driver
+    from atm.vendors.runtime import Runtime
 
 LARGEST_LOG = 1 << 20
 SLICE = 0.1
@@ -32,13 +33,13 @@ class ProgramChild:
     def code(self) -> int | None:
         return self.process.poll()
 
-    def driver(self, protocol: str, brief: Brief) -> Driver:
+    def driver(self, runtime: Runtime, brief: Brief) -> Driver:
         from atm.vendors.drivers.choice import build_driver
 
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         told = replace(brief, writable=[*brief.writable, *git_folder_of(brief.cwd)])
-        return build_driver(protocol, self.process.stdin, self.process.stdout, told)
+        return build_driver(runtime, self.process.stdin, self.process.stdout, told)
 
     def ask_to_end(self) -> None:
         try:

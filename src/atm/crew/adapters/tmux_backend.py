@@ -18,7 +18,7 @@ from atm.crew.rules.marks import NO_AGENT, VARIABLE
 from atm.files.adapters.disk import make_private, open_private
 from atm.files.adapters.processes import began
 from atm.files.formats.json_record import encode, to_bytes
-from atm.vendors.runtimes import TMUX
+from atm.vendors.runtime import TMUX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

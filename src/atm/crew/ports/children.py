@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.vendors.driver import Brief, Driver
+    from atm.vendors.runtime import Runtime
 else:
     Protocol = object
 
@@ -20,7 +21,7 @@ class Child(Protocol):
     def code(self) -> int | None:
         """How it ended; None while it runs."""
 
-    def driver(self, protocol: str, brief: Brief) -> Driver:
+    def driver(self, runtime: Runtime, brief: Brief) -> Driver:
         """Who speaks with it."""
 
     def ask_to_end(self) -> None:

@@ -7,7 +7,7 @@ never taken for nothing.
 
 from __future__ import annotations
 
-from atm.vendors.runtimes import SCRIPT
+from atm.vendors.runtime import SCRIPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atm.files.ports.clock import Clock
     from atm.roster.services.full_boardroom import FullBoardroom
     from atm.roster.services.teamroom import Teamroom
-    from atm.vendors.runtimes import Runtime
+    from atm.vendors.runtime import Runtime
 
 
 class Fenced(RequestError):

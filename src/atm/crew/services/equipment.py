@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from atm.core.untrusted_text import shell_word
 from atm.core.work_errors import RuntimeMissing
-from atm.vendors.runtimes import BOARD, PLAIN
+from atm.vendors.runtime import BOARD, PLAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.vendors.runtimes import Runtime
+    from atm.vendors.runtime import Runtime
 
 HOOKS, MCP = "hooks", "mcp"
 TOOLS = (HOOKS, MCP)

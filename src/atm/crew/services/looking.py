@@ -14,7 +14,7 @@ from atm.team.services.endpoints import endpoint_of, put_endpoint
 from atm.team.services.presence import is_by_hook, last_beat
 from atm.vendors.dialogs import UNRECOGNISED, question_on
 from atm.vendors.panes import has_composer, rests
-from atm.vendors.runtimes import PLAIN
+from atm.vendors.runtime import PLAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

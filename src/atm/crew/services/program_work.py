@@ -16,7 +16,7 @@ from atm.crew.services.finishing import give_up
 from atm.crew.services.hosting import TaskWatch, end_commands
 from atm.crew.services.looking import WindowWatch
 from atm.crew.services.questions import HostQuestions
-from atm.crew.services.spawning import mode_of, port_base, working_mode
+from atm.crew.services.spawning import mode_of, port_base, secret_of, working_mode
 from atm.crew.services.task_work import TaskWork
 from atm.delivery.rules.briefing import mail_in_words
 from atm.delivery.services.framing import show_one
@@ -30,7 +30,7 @@ from atm.team.rules import liveness
 from atm.team.services.presence import is_by_hook, last_beat
 from atm.vendors import driver as drivers
 from atm.vendors.driver import Brief
-from atm.vendors.runtimes import ACP, PLAIN, TMUX
+from atm.vendors.runtime import PLAIN, TMUX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class ProgramWork:
             environment={key: value for key, value in host.crew.environment.items() if key.startswith("ATM_")},
             port=port_base(host.crew, record),
             tools=record.tools,
-            password=host.crew.environment.get("OPENCODE_SERVER_PASSWORD", ""),
+            password=secret_of(record),
         )
-        self._driver = child.driver(runtime.protocol, brief)
+        self._driver = child.driver(runtime, brief)
         self._questions = HostQuestions(host, self._driver, host.approvals)
         self._driver.begin(self._heard.put)
         if record.prompt:
@@ -368,8 +368,8 @@ class ProgramWork:
             return self._prompt_plain()
         if self._questions is not None and self._questions.unexplained:
             self._questions.unexplained = False
-            if self._host.crew.runtimes[self._host.record.runtime].protocol == ACP:
-                self._waiting.append(GO_ON)  # its driver says the reasons with the next prompt, and not before
+            if self._driver.explains_late:
+                self._waiting.append(GO_ON)
         if self._waiting:
             if self._say(self._waiting[0]):
                 self._waiting.pop(0)

@@ -17,7 +17,7 @@ from atm.approvals.services.permitting import denied_in_words
 from atm.board.services.reviews import submit_plan
 from atm.core.errors import AtmError
 from atm.team.rules import liveness
-from atm.vendors.tool_fields import CODEX_SERVER
+from atm.vendors.known import calls_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ class HostQuestions:
             self._answer(id, allow=False, reason=self._hand_in(given.get("plan")))
             return
         folder = record.worktree or record.folder
-        vendor = str(heard.facts.get("vendor"))
-        # Codex alone asks about a call that its hook was asked about. In other protocols the field is the model's.
-        call_id = str(given.get("itemId") or "") if vendor == CODEX_SERVER else ""
-        call = read_call(vendor, tool, given, folder=folder, root=folder, session=record.session, call_id=call_id or id)
+        asker = str(heard.facts.get("vendor"))
+        named = calls_of(asker).call_id  # in other protocols a field of that name is the model's
+        call_id = str(given.get(named) or "") if named else ""
+        call = read_call(asker, tool, given, folder=folder, root=folder, session=record.session, call_id=call_id or id)
         understood, verdict = judged(room, call)
         if not verdict.asks:
             reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED

@@ -32,22 +32,14 @@ from atm.roster.services.members import add_member, remove_member, update_member
 from atm.team.rules.team import AGENT, Member
 from atm.team.services.registry import find_team
 from atm.vendors.driver import ASKS, DEFAULT, EDITS, PLAN
-from atm.vendors.runtimes import (
-    BOARD,
-    HEADLESS,
-    OPENCODE,
-    PLAIN,
-    TMUX,
-    can_limit_tools,
-    command_line,
-    opencode_permission,
-)
+from atm.vendors.runtime import BOARD, HEADLESS, PLAIN, TMUX, command_line
+from atm.vendors.runtimes import can_limit_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.crew.ports.worktrees import Saved, Worktree
     from atm.crew.services.crewroom import Crewroom
-    from atm.vendors.runtimes import Runtime
+    from atm.vendors.runtime import Runtime
 
 NAP = 0.03
 OF_ONE_AGENT = ("ATM_TASK", "ATM_RUN", "ATM_WORKTREE", HOST_ASKS)
@@ -98,7 +90,7 @@ def launch(crew: Crewroom, wish: AgentWish) -> AgentRecord:
     runtime = runtime_of(crew, wish.runtime)
     backend = choose_backend(crew, runtime, wish.backend)
     if wish.tools and not can_limit_tools(runtime):
-        raise RuntimeMissing(f"the tools of {runtime.name} cannot be limited", "leave --tools out, or use claude")
+        raise RuntimeMissing(f"the tools of {runtime.name} cannot be limited", _instead(crew))
     team = find_team(crew.room, wish.team)
     check_not_stopped(crew, team.name)
     known = team.member(wish.member)
@@ -143,6 +135,11 @@ def runtime_of(crew: Crewroom, name: str) -> Runtime:
     if crew.policy.required_tools:
         check_tools(look(runtime, crew.find_program, lambda _: "", crew.set_up), crew.policy.required_tools)
     return runtime
+
+
+def _instead(crew: Crewroom) -> str:
+    able = [name for name, runtime in crew.runtimes.items() if can_limit_tools(runtime)]
+    return f"leave --tools out, or use {' or '.join(able)}" if able else "leave --tools out"
 
 
 def choose_backend(crew: Crewroom, runtime: Runtime, wanted: str) -> str:
@@ -353,7 +350,7 @@ def _of_its_work(record: AgentRecord) -> dict[str, str]:
 
 
 def _as_author(runtime: Runtime, record: AgentRecord) -> dict[str, str]:
-    """What it commits is its own. Gemini CLI hides the user's identity from git, which then refuses to commit."""
+    """What it commits is its own. A program may hide the user's identity from git, which then refuses to commit."""
     if not runtime.vendor:
         return {}
     email = f"{encode(record.member)}@atm.invalid"
@@ -362,11 +359,13 @@ def _as_author(runtime: Runtime, record: AgentRecord) -> dict[str, str]:
 
 
 def _for_its_server(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
-    """OpenCode's server is open to everybody on the machine without a password, and allows everything unless told."""
-    if crew.runtimes[record.runtime].protocol != OPENCODE:
-        return {}
-    allowed = opencode_permission(mode_of(crew, record))
-    return {"OPENCODE_SERVER_PASSWORD": record.mark.rpartition("/")[2], "OPENCODE_PERMISSION": allowed}
+    """Variables of its own: its mode, and the secret by which its host speaks with it."""
+    variables = crew.runtimes[record.runtime].variables
+    return variables(mode_of(crew, record), secret_of(record)) if variables is not None else {}
+
+
+def secret_of(record: AgentRecord) -> str:
+    return record.mark.rpartition("/")[2]
 
 
 def await_ready(crew: Crewroom, record: AgentRecord) -> AgentRecord:

@@ -42,6 +42,8 @@ from atm.vendors.panes import tag_in_composer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.delivery.ports.terminals import Terminals
     from atm.delivery.rules.channels import ChannelChoice
     from atm.mail.rules.messages import Message
@@ -75,11 +77,14 @@ SURFACED, AWAKE, WAITING, REFUSED, IN_DOUBT = "surfaced", "woken", "waiting", "r
 class Channels:
     """What this machine can do beyond files."""
 
-    __slots__ = ("panes_allowed", "servers", "terminals")
+    __slots__ = ("panes_allowed", "server_of", "terminals")
 
-    def __init__(self, terminals: Terminals, servers: AgentServers, *, panes_allowed: bool = True) -> None:
+    def __init__(
+        self, terminals: Terminals, server_of: Callable[[str], AgentServers | None], *, panes_allowed: bool = True
+    ) -> None:
         self.terminals = terminals
-        self.servers = servers
+        self.server_of = server_of
+        """What speaks with the own server of a vendor's agents."""
         self.panes_allowed = panes_allowed
 
 
@@ -367,11 +372,14 @@ def _to_server(room: Mailroom, channels: Channels, team: str, name: str, endpoin
         if not taken:
             return None
         text = mail_in_words(name, team, [show_one(room, team, name, taken[0])], 0)
-        answer = channels.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
+        server = channels.server_of(endpoint.vendor)
+        assert server is not None  # or it would have been refused
+        answer = server.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
         return _settled(turn, {ACCEPTED: True, UNKNOWN: None}.get(answer.outcome, False), answer.evidence)
 
 
 def _server_refusal(channels: Channels, endpoint: Endpoint) -> str:
-    if endpoint.url_pid is None or not channels.servers.is_of(endpoint.url, endpoint.url_pid):
+    server = channels.server_of(endpoint.vendor)
+    if server is None or endpoint.url_pid is None or not server.is_of(endpoint.url, endpoint.url_pid):
         return f"{endpoint.url} is not known to be the agent's own server any more"
-    return channels.servers.refusal(endpoint.url, endpoint.session)
+    return server.refusal(endpoint.url, endpoint.session)

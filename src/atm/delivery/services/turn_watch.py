@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from atm.core.identifiers import derived_id
 from atm.delivery.ports.terminals import PaneAddress
+from atm.delivery.rules.stillness import BUSY, IDLE_SESSION, Stillness, looked_at
 from atm.delivery.services.idle_notices import goes_idle
 from atm.team.services.endpoints import endpoint_of
 from atm.team.services.presence import last_beat
-from atm.vendors.moments import CLAUDE, GEMINI
+from atm.vendors.known import get
 from atm.vendors.panes import rests
-from atm.vendors.stillness import BUSY, IDLE_SESSION, Stillness, looked_at
+from atm.vendors.screen import BY_NOTE, BY_SCREEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from atm.mail.services.mailroom import Mailroom
     from atm.team.rules.endpoints import Endpoint
     from atm.team.rules.team import Team
-
-BY_NOTE, BY_SCREEN = "claude session note", "gemini screen"
-"""Sources of a heartbeat."""
 
 
 class TurnWatch:
@@ -62,10 +60,14 @@ class TurnWatch:
             self._still.pop(key, None)
 
     def _mark(self, endpoint: Endpoint) -> tuple[str, str]:
-        if endpoint.vendor == CLAUDE and endpoint.session:
-            return BY_NOTE, IDLE_SESSION if self._status(endpoint.session) == IDLE_SESSION else ""
-        if endpoint.vendor == GEMINI and endpoint.pane:
-            return BY_SCREEN, self._screen(endpoint)
+        """The source of the heartbeat, and what was seen."""
+        vendor = get(endpoint.vendor)
+        ends = vendor.screen.turn_ends if vendor is not None and vendor.screen is not None else ""
+        if ends == BY_NOTE and endpoint.session:
+            mark = IDLE_SESSION if self._status(endpoint.session) == IDLE_SESSION else ""
+            return f"{endpoint.vendor} session note", mark
+        if ends == BY_SCREEN and endpoint.pane:
+            return f"{endpoint.vendor} screen", self._screen(endpoint)
         return "", ""
 
     def _status(self, session: str) -> str:

@@ -19,7 +19,7 @@ from atm.mail.services.posting import Draft
 from atm.mail.services.sending import send
 from atm.merges.rules.items import CONFLICT, RESOLVED
 from atm.merges.rules.negotiating import ConflictSide, lost_in, negotiation
-from atm.vendors.runtimes import HEADLESS
+from atm.vendors.runtime import HEADLESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from atm.crew.services.reaping import clear_away
 from atm.crew.services.spawning import AgentWish, spawn
 from atm.mail.services.posting import Draft
 from atm.mail.services.sending import send
-from atm.vendors.runtimes import HEADLESS
+from atm.vendors.runtime import HEADLESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

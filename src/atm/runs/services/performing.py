@@ -178,7 +178,7 @@ class Performing:
         """Its conversation goes on if it is the same agent, in the same place; not if that was tried, and in vain."""
         crew = self._desk.crew
         record = crew.records.read(self._order.team, seat.name)
-        can = crew.runtimes[seat.runtime].vendor in ("claude", "codex", "opencode")
+        can = crew.runtimes[seat.runtime].goes_on
         if record is None or not can or self._memory.seat(seat.name).last_task != task.id:
             return ""
         return "" if record.resumes and not record.turns else record.session

@@ -19,10 +19,10 @@ from atm.core.errors import FileBusy, OutsideLink, UnreadableFile, WriteRefused
 from atm.files.adapters.refusals import explained
 from atm.files.adapters.whole_files import read_whole, temporary_of, write_over
 from atm.files.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
-from atm.vendors.claude_version import parse_version
-from atm.vendors.hook_settings import is_blank
-from atm.vendors.hooks import Before, VendorPlaces
-from atm.vendors.versions import PACKAGES
+from atm.vendors.settings import Before, Surroundings
+from atm.vendors.settings_files import settings_of
+from atm.vendors.settings_hooks import is_blank
+from atm.vendors.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from atm.files.adapters.locking import Locks
     from atm.files.formats.layout import Layout
     from atm.files.ports.disk import Disk
-    from atm.vendors.hooks import ConfigFile, Vendor
+    from atm.vendors.settings import ConfigFile
+    from atm.vendors.vendor import Vendor
 
 LARGEST_FILE = 32 << 20
 """Bytes. A larger settings file is a mistake, and to read it would be another."""
@@ -73,60 +74,47 @@ class VendorFilesOnDisk:
 
     # Where things are.
 
-    def places(self, project: str) -> VendorPlaces:
-        """`ATM_HOME` moves these too: whoever tries atm in a sandbox must not find hooks in their real files."""
+    def places(self, project: str) -> Surroundings:
         sandbox = self._folder("ATM_HOME")
-        home = sandbox or self._folder("HOME") or self._folder("USERPROFILE")
-
-        def root(variable: str, default: str) -> str:
-            return ("" if sandbox else self._folder(variable)) or (home and f"{home}{default}")
-
-        gemini, config = root("GEMINI_CLI_HOME", ""), root("XDG_CONFIG_HOME", "/.config")
-        editor = {
-            "darwin": home and f"{home}/Library/Application Support",
-            "win32": root("APPDATA", "/AppData/Roaming"),
-        }
-        code = editor.get(sys.platform, config)
-        return VendorPlaces(
-            claude=self._layout.claude_root,
-            codex=root("CODEX_HOME", "/.codex"),
-            gemini=gemini and f"{gemini}/.gemini",
-            agy=home and f"{home}/.gemini",  # it has no variable of its own, nor heeds its predecessor's
-            opencode=config and f"{config}/opencode",
+        return Surroundings(
+            home=sandbox or self._folder("HOME") or self._folder("USERPROFILE"),
             project=_with_slashes(os.path.abspath(project)),
-            claude_state=root("CLAUDE_CONFIG_DIR", ""),
-            cursor=home and f"{home}/.cursor",
-            vscode=code and f"{code}/Code/User",
+            claude_root=self._layout.claude_root,
+            is_sandbox=bool(sandbox),
+            platform=sys.platform,
+            folder_of=self._folder,
         )
 
     def _folder(self, variable: str) -> str:
         value = self._environment.get(variable)
         return _with_slashes(os.path.abspath(value)) if value else ""
 
-    def evidence(self, vendor: Vendor, places: VendorPlaces) -> str:
-        for program in vendor.programs:
+    def evidence(self, vendor: Vendor, places: Surroundings) -> str:
+        known = settings_of(vendor.name)
+        for program in known.programs:
             if found := self._on_path(program):
                 return found
-        root = places.root_of(vendor.name)
+        root = known.root(places)
         try:
             names = self._disk.names(root) if root else []
         except OSError:
-            return "" if vendor.evidence else root  # it is there, though not for us to look into
-        return root if any(map(vendor.is_evidence, names)) else ""
+            return "" if known.evidence else root  # it is there, though not for us to look into
+        return root if any(map(known.is_evidence, names)) else ""
 
     def version(self, vendor: Vendor) -> str:
         """npm links to a file of the package; others put each version into a folder that is called so."""
-        found = next((path for program in vendor.programs if (path := self._on_path(program))), "")
+        programs = settings_of(vendor.name).programs
+        found = next((path for program in programs if (path := self._on_path(program))), "")
         here = os.path.realpath(found) if found else ""
         for _ in range(MOST_FOLDERS):
             name, here = os.path.basename(here), os.path.dirname(here)
             if parse_version(name) is not None and VERSION_SIGNS.issuperset(name):
                 return name
-            if len(here) > 1 and (version := self._packaged(f"{here}/package.json", vendor.name)):
+            if len(here) > 1 and (version := self._packaged(f"{here}/package.json", vendor)):
                 return version
         return ""
 
-    def _packaged(self, path: str, vendor: str) -> str:
+    def _packaged(self, path: str, vendor: Vendor) -> str:
         try:
             if self._disk.look(path) is None:
                 return ""
@@ -134,7 +122,7 @@ class VendorFilesOnDisk:
         except (OSError, NotJson):
             return ""
         name, version = str(fields.get("name")), str(fields.get("version"))
-        is_its = vendor in PACKAGES and name.startswith((PACKAGES[vendor], f"{vendor}-"))
+        is_its = bool(vendor.package) and name.startswith((vendor.package, f"{vendor.name}-"))
         return version if is_its and parse_version(version) is not None else ""
 
     def program(self) -> tuple[str, ...]:

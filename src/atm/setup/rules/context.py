@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.vendors.claude_version import SchemaVersion
+from atm.vendors.claude.version import SchemaVersion
 
 
 @dataclass(frozen=True, slots=True)

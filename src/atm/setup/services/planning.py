@@ -9,29 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atm.core.errors import AtmError, UnreadableFile
-from atm.setup.services.vendor_parts import WantedEntries, parts_of
-from atm.vendors.hook_settings import NotEditable, is_blank
-from atm.vendors.hooks import (
+from atm.vendors.settings import (
     INSTALLED,
     KINDS,
-    KNOWN,
     PLUGIN,
     PROJECT,
     SERVER,
     USER,
     ConfigFile,
     HookStanding,
-    files_of,
+    WantedEntries,
 )
+from atm.vendors.settings_files import files_of, with_hooks_of_ours
+from atm.vendors.settings_hooks import NotEditable, is_blank
+from atm.vendors.settings_parts import parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from atm.setup.ports import VendorFiles
-    from atm.setup.services.vendor_parts import SettingsPart
-    from atm.vendors.hooks import VendorPlaces
     from atm.vendors.server_entries import Identity
+    from atm.vendors.settings import SettingsPart, Surroundings
 
 CREATED, CHANGED, REMOVED, UNCHANGED, REFUSED = "created", "changed", "removed", "unchanged", "refused"
 NOT_LOOKED_AT = HookStanding()
@@ -74,7 +73,7 @@ class FileChange:
 def detect(files: VendorFiles, project: str) -> dict[str, str]:
     """The vendors that are installed, each with the program or folder that says so."""
     places = files.places(project)
-    found = {name: files.evidence(vendor, places) for name, vendor in KNOWN.items()}
+    found = {name: files.evidence(vendor, places) for name, vendor in with_hooks_of_ours().items()}
     return {name: evidence for name, evidence in found.items() if evidence}
 
 
@@ -174,7 +173,7 @@ def _is_of_no_interest(file: ConfigFile, before: str | None, after: str | None, 
 
 
 def _with_warning(
-    files: VendorFiles, change: FileChange, scope: str, places: VendorPlaces, order: SetupOrder
+    files: VendorFiles, change: FileChange, scope: str, places: Surroundings, order: SetupOrder
 ) -> FileChange:
     """
     Hooks that stand in both scopes are run twice, which costs time at every step of the agent.

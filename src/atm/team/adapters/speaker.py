@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from atm.files.adapters.processes import ancestors_of, command_of
-from atm.team.rules.agent_processes import is_shared, teammate_in
-from atm.team.rules.shared_server import is_terminal, known_variables
+from atm.team.rules.agent_processes import shared_server_in, teammate_in, terminal_in
+from atm.vendors.shared_server import known_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_HOMES = ("CODEX_HOME", "HOME")
+    from atm.vendors.shared_server import SharedServer
 
 
 def environment_of_speaker(environment: Mapping[str, str], pid: int) -> Mapping[str, str]:
@@ -25,18 +25,20 @@ def environment_of_speaker(environment: Mapping[str, str], pid: int) -> Mapping[
         teammate = teammate_in(command)
         if teammate is not None:
             return {**environment, "ATM_IDENTITY": teammate[0], "ATM_TEAM": teammate[1]}
-        if is_shared(command):
-            return known_variables(environment, _terminals_of(above))
+        vendor = shared_server_in(command)
+        if vendor is not None and vendor.shared_server is not None:
+            return known_variables(vendor.name, environment, _terminals_of(above, vendor.name, vendor.shared_server))
     return environment
 
 
-def _terminals_of(server: int) -> list[dict[str, str]]:
-    of_server = environment_of(server)
+def _terminals_of(pid: int, vendor: str, server: SharedServer) -> list[dict[str, str]]:
+    of_server = environment_of(pid)
     if of_server is None:
         return []
-    homes = [of_server.get(name) for name in _HOMES]
-    found = [environment_of(one) for one in _processes() if is_terminal(command_of(one))]
-    return [one for one in found if one is not None and [one.get(name) for name in _HOMES] == homes]
+    homes = [of_server.get(name) for name in server.homes]
+    terminals = [one for one in _processes() if (of := terminal_in(command_of(one))) and of.name == vendor]
+    found = [environment_of(one) for one in terminals]
+    return [one for one in found if one is not None and [one.get(name) for name in server.homes] == homes]
 
 
 def _processes() -> list[int]:

@@ -9,19 +9,21 @@ the lead of the team, whose program may host its teammates or start them.
 from __future__ import annotations
 
 from atm.core.names import same_name
+from atm.vendors.known import of_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atm.team.rules.team import Team
+    from atm.vendors.vendor import Vendor
 
 SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env", "timeout", "nice", "nohup", "setsid")
 """Programs that only start others: between an agent and the hook that it calls."""
 
-AGENTS = ("claude", "codex", "gemini", "opencode", "node", "bun", "deno")
-"""What agents run as. A hook or a server that anything else started says nothing about a process: it may be a person's
-editor, whose terminals are the person's."""
+INTERPRETERS = ("node", "bun", "deno")
+"""What agents run in. A hook or a server that was started by neither these nor a vendor's program says nothing about a
+process: it may be a person's editor, whose terminals are the person's."""
 
 
 class ProcessOwner:
@@ -69,12 +71,14 @@ def nearest_agent(commands: Iterable[tuple[int, str]]) -> int | None:
         if found is not None and command != agent:
             break
         program = program_in(command)
-        if is_shared(command):
+        if program in SHELLS:
+            continue
+        is_interpreter = program in INTERPRETERS
+        if not is_interpreter and shared_server_in(command) is not None:
             break  # of several members: what one of them leaves there would be everybody's
-        if program in AGENTS and pid > 1:
-            found, agent = pid, command
-        elif program not in SHELLS:
+        if pid <= 1 or not (is_interpreter or of_process(program) is not None):
             break
+        found, agent = pid, command
     return found
 
 
@@ -109,11 +113,18 @@ def teammate_in(command: str) -> tuple[str, str] | None:
     return None
 
 
-def is_shared(command: str) -> bool:
-    """Is this a server of Codex for any number of terminals?"""
-    words = command.split("\0")
-    is_server = program_in(command) == "codex" and "app-server" in words
-    return is_server and any(word.startswith("--listen") for word in words)
+def shared_server_in(command: str) -> Vendor | None:
+    """Whose server for any number of terminals is this, if it is one?"""
+    vendor = of_process(program_in(command))
+    server = vendor.shared_server if vendor is not None else None
+    return vendor if server is not None and server.is_server(command.split("\0")) else None
+
+
+def terminal_in(command: str) -> Vendor | None:
+    """Whose program is this, in a terminal of its own before its shared server?"""
+    vendor = of_process(program_in(command))
+    server = vendor.shared_server if vendor is not None else None
+    return vendor if server is not None and server.is_terminal(command.split("\0")) else None
 
 
 def program_in(command: str) -> str:

@@ -33,7 +33,7 @@ from atm.teamd.plugins.inside.folder import Folder
 from atm.teamd.plugins.inside.room import PluginRoom
 from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.testing import FakeClock, MemoryTasks, memory_room
-from atm.vendors.claude_version import schema_for
+from atm.vendors.claude.version import schema_for
 
 T = TypeVar("T")
 

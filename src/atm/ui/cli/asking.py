@@ -21,10 +21,10 @@ def can_ask(session: Session) -> bool:
 
 def at_terminal() -> bool:
     """Does a person sit there? Some agent programs give their commands a terminal: these would wait for ever."""
-    from atm.config import IN_AGENTS_SHELLS
+    from atm.vendors.known import in_agents_shells
 
     is_terminal = bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
-    return is_terminal and not any(name in os.environ for name in (*IN_AGENTS_SHELLS, "ATM_GENERATION"))
+    return is_terminal and not any(name in os.environ for name in (*in_agents_shells(), "ATM_GENERATION"))
 
 
 def said_yes_to(words: str) -> bool:

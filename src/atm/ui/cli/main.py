@@ -229,9 +229,9 @@ def _told_apart(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _environment() -> Mapping[str, str]:
     """In an agent's shell the variables that say who it is may be another member's."""
-    from atm.config import IN_AGENTS_SHELLS
+    from atm.vendors.at_a_glance import SHELL_VARIABLES
 
-    if not any(name in os.environ for name in IN_AGENTS_SHELLS):
+    if not any(name in os.environ for name in SHELL_VARIABLES):
         return os.environ
     from atm.wiring.delivery import environment_of_speaker
 

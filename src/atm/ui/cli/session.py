@@ -107,7 +107,9 @@ class Session:
     @property
     def is_of_an_agent(self) -> bool:
         """Does the model of an agent program run this command?"""
-        return any(name in self.environment for name in config.IN_AGENTS_SHELLS)
+        from atm.vendors.known import in_agents_shells
+
+        return any(name in self.environment for name in in_agents_shells())
 
     def do_without_bad_settings(self) -> str:
         """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""
@@ -192,9 +194,10 @@ class Session:
         given = args.text("as") if args.text(flag) is None else args.text(flag)
         if given is None and "ATM_NOBODY" in self.environment:
             from atm.core.errors import NotAllowed
-            from atm.team.rules.shared_server import IN_WORDS
+            from atm.vendors.shared_sessions import trouble_and_remedy
 
-            raise NotAllowed(IN_WORDS.partition(". ")[0], "start Codex with `--no-daemon`, or name the member: --as")
+            trouble, remedy = trouble_and_remedy(self.environment["ATM_NOBODY"])
+            raise NotAllowed(trouble, f"{remedy}; or name the member: --as")
         # An empty name is a variable that was not set, and not the person at the terminal.
         return check_sender(self.settings.text("core.identity") if given is None else given)
 

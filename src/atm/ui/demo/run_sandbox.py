@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-from atm.config import IN_AGENTS_SHELLS
 from atm.ui.demo.run_repository import BEGUN_MARK, CRASH_MARK, FILES, SETTINGS, TEAM
+from atm.vendors.known import in_agents_shells
 from atm.wiring.crew import git_in
 from atm.wiring.files import find_layout
 
@@ -103,7 +103,7 @@ class Sandbox:
             run = subprocess.Popen(
                 [sys.executable, "-P", "-m", "atm", *words],
                 cwd=self.repository,
-                env={name: value for name, value in self.environment.items() if name not in IN_AGENTS_SHELLS},
+                env={name: value for name, value in self.environment.items() if name not in in_agents_shells()},
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=theirs,

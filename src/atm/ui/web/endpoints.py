@@ -65,6 +65,7 @@ SCHEMAS: dict[str, Schema] = {
     "Team": fields(
         version=text(),
         now=number(),
+        vendors=OPEN,
         snapshot=OPEN,
         rows=rows(named("Row")),
         cells=OPEN,

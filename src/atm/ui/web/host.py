@@ -19,6 +19,7 @@ from atm.teamd.loops import in_thread
 from atm.ui.cli.session import Session
 from atm.ui.http.serving import HOST, listen
 from atm.ui.web.doors import HUMAN, OBSERVER, REST_SECONDS, Doors, Visitor
+from atm.vendors.known import in_agents_shells
 from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ STOP_SECONDS = 2.0
 USUAL_PORT = 8420
 SPEAKER = ("ATM_IDENTITY", "ATM_TEAM", "ATM_CONFIG", "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMUX")
 """Variables of whoever opened the page that commands of the page get: who speaks, and where things are found."""
-OF_AGENTS = (
-    *("CLAUDECODE", "CODEX_THREAD_ID", "ATM_IDENTITY", "ATM_TEAM", "ATM_NOBODY"),
-    *OF_STARTED_AGENTS,
-)
+OF_AGENTS = ("ATM_IDENTITY", "ATM_TEAM", "ATM_NOBODY", *OF_STARTED_AGENTS, *in_agents_shells())
 """Variables that a daemon may have from the agent that started it: no person at the page is that agent."""
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from atm.ui.faces.deeds import ADD, offers_for, spelled
-from atm.ui.views.team.attention import DONE, NEEDS, PROBLEMS, attention, freshest, held_up
-from atm.ui.views.team.signs import sign
+from atm.ui.views.team.attention import DONE, NEEDS, PROBLEMS, attention, freshest, held_up, vendor_of
+from atm.ui.views.team.signs import sign, titles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +34,14 @@ HEARD = 2.0
 def whole_of(fields: Mapping[str, Plain], seen: TeamSeen, now: float) -> Whole:
     """Of a snapshot. The rows of what is done are not told: the tasks are there."""
     rows = [row for row in attention(seen, now) if row.group != DONE]
+    snapshot = {key: value for key, value in fields.items() if key != "taken_at"}
+    snapshot["members"] = [
+        {**one, "vendor": vendor_of(seen.member(str(one.get("name"))))} for one in _rows(snapshot.get("members"))
+    ]
     return {
         "now": round(now, 1),
-        "snapshot": {key: value for key, value in fields.items() if key != "taken_at"},
+        "vendors": {**titles()},
+        "snapshot": snapshot,
         "rows": [_row(row, seen) for row in rows],
         "cells": {**held_up(seen)},
         "counts": {

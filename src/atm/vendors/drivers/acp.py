@@ -1,5 +1,5 @@
 """
-The Agent Client Protocol: Gemini CLI (`gemini --acp`), and whoever else speaks it.
+The Agent Client Protocol, which programs of several vendors speak.
 
 No words can be put into a turn that runs: a second prompt would end it. A refusal carries no reason, so reasons are
 said with the next prompt. Nothing is ever allowed for longer than once, and no mode is chosen that allows everything.
@@ -7,12 +7,10 @@ said with the next prompt. Nothing is ever allowed for longer than once, and no 
 
 from __future__ import annotations
 
-import glob
-import os
 import secrets
 import threading
-import time
 
+from atm.vendors.acp import ACP
 from atm.vendors.driver import (
     ASKS,
     DEFAULT,
@@ -32,7 +30,6 @@ from atm.vendors.drivers.lines import LONGEST_LINE
 from atm.vendors.drivers.rpc import Rpc
 from atm.vendors.drivers.said import count_in, record_in, records_in, shortened, text_in
 from atm.vendors.drivers.wording import as_words, refusal, with_reasons
-from atm.vendors.tool_fields import ACP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,18 +53,10 @@ MODE_UPDATE = "[MODE_UPDATE] "
 """How Gemini's own notes about modes begin, which it says as if they were its words."""
 
 
-def began_this_minute(session: str) -> bool:
-    """
-    Would Gemini CLI lose this conversation? It names transcripts by the minute and the session, and one that is loaded
-    in the minute in which it began is begun anew over what was said (seen with 0.61.0).
-    """
-    minute = time.strftime("%Y-%m-%dT%H-%M", time.gmtime())
-    place = os.path.expanduser("~/.gemini/tmp/*/chats")
-    return bool(glob.glob(f"{place}/session-{minute}-{glob.escape(session[:8])}.jsonl"))
-
-
 class AcpDriver:
     """Implements `vendors.driver.Driver`."""
+
+    explains_late = True
 
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], brief: Brief, longest: int = LONGEST_LINE) -> None:
         self._brief = brief
@@ -148,14 +137,16 @@ class AcpDriver:
 
     # Shaking hands.
 
+    def why_not_load(self, _: str) -> str:
+        """Why a program would lose this conversation if it loaded it now; empty if it would not."""
+        return ""
+
     def _greeted(self, _: Record, error: str) -> None:
         place: Record = {"cwd": self._brief.cwd, "mcpServers": []}
         if error:
             self._give_up(error)
-        elif self._session and began_this_minute(self._session):
-            self._give_up(
-                "its conversation began in this very minute, and it would write over it: try again in a minute"
-            )
+        elif self._session and (why := self.why_not_load(self._session)):
+            self._give_up(why)
         elif self._session:
             self._rpc.ask("session/load", {"sessionId": self._session, **place}, self._opened)
         else:

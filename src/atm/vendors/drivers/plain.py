@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-    from atm.vendors.driver import Heard
+    from atm.vendors.driver import Brief, Heard
 
 
 class PlainDriver:
     """Implements `vendors.driver.Driver` for a program that knows nothing of agents."""
 
-    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], longest: int = LONGEST_LINE) -> None:
+    explains_late = False
+
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], _: Brief, longest: int = LONGEST_LINE) -> None:
         self._ear = Ear()
         self._lines = Lines(stdin, stdout, longest)
 

@@ -8,20 +8,19 @@ by a token that was given to this member for this agenda.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from atm.core.names import same_name
+from atm.vendors.known import every
 
 if TYPE_CHECKING:
     from atm.team.rules.team import Team
 
 RESERVED = ("user", "system")
 LEAD_ALIASES = ("lead", "team-lead")
-PROVIDERS = (
-    *("claude", "claude-code", "anthropic", "codex", "openai", "chatgpt", "gpt", "opencode", "gemini", "google"),
-    *("agy", "antigravity", "cursor", "copilot", "grok", "xai", "mistral", "deepseek", "qwen", "ollama", "vscode"),
-)
-"""Names of vendors: a model that does not know who it is signs with these."""
+OTHER_PROVIDERS = ("copilot", "grok", "xai", "mistral", "deepseek", "qwen", "ollama")
+"""Beside the vendors that atm knows."""
 
 RUNTIME_SESSION, PROCESS_TEAM, REPORT_TOKEN = "runtime_session", "process_team", "report_token"
 CLAIMED_MEMBER, NOBODY = "claimed_member", "unknown"
@@ -51,6 +50,13 @@ class Author:
     refused: str = ""
 
 
+@cache
+def providers() -> tuple[str, ...]:
+    """Names with which a model signs that does not know who it is."""
+    ours = [name for vendor in every() if vendor.thinks for name in (vendor.name, *vendor.aliases)]
+    return (*ours, *OTHER_PROVIDERS)
+
+
 def resolve_author(claimed: str, team: Team) -> Author:
     """By the table of section 13.2. A configured member wins over everything but the reserved names."""
     name = claimed.strip()
@@ -62,7 +68,7 @@ def resolve_author(claimed: str, team: Team) -> Author:
     if any(same_name(name, alias) for alias in LEAD_ALIASES):
         lead = team.member(team.lead)
         return Author(lead.name) if lead is not None else Author(refused="member_inactive")
-    if any(same_name(name, provider) for provider in PROVIDERS):
+    if any(same_name(name, provider) for provider in providers()):
         return Author(refused="unsafe_provider_alias")
     return Author(refused="member_inactive")
 

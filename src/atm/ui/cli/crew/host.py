@@ -15,7 +15,7 @@ from atm.core.errors import AtmError
 from atm.crew.rules.marks import HOST_ASKS, VARIABLE
 from atm.crew.services.crewroom import Fenced
 from atm.crew.services.reaping import clear_away
-from atm.vendors.runtimes import BOARD, TMUX
+from atm.vendors.runtime import BOARD, TMUX
 from atm.wiring.crew import build_agent_records, build_host, environment_left_for
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room

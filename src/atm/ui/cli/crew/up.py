@@ -12,7 +12,8 @@ from atm.ui.cli.crew.new_team import take_back, taken_back_on_failure
 from atm.ui.cli.crew.welcome import Afterwards, bring_daemon, offer_setup, steps_after
 from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, note_leader, open_crew, report, team_for, wish_of
 from atm.ui.cli.waiting import Spinner
-from atm.ui.views.team.next_steps import VENDORS, agents_to_start, up_command
+from atm.ui.views.team.next_steps import agents_to_start, up_command
+from atm.vendors.runtimes import with_a_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _nobody(session: Session) -> UsageError:
-    here = [name for name in VENDORS if shutil.which(name, path=session.environment.get("PATH"))]
+    here = [name for name in with_a_model() if shutil.which(name, path=session.environment.get("PATH"))]
     return UsageError("there is nobody to start", f"name agents, for example: {up_command(agents_to_start(here))}")
 
 

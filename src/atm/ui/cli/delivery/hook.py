@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from atm.ui.cli.arguments import Args, Argument, Command
+from atm.vendors.known import every
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.session import Session
+
+HOOKED = tuple(vendor.name for vendor in every() if vendor.hooks is not None)
 
 COMMAND = Command(
     "hook",
@@ -17,7 +20,7 @@ COMMAND = Command(
         "what went wrong is in hooks.jsonl of the state folder. The member is whom ATM_IDENTITY and ATM_TEAM name."
     ),
     arguments=(
-        Argument("vendor", "whose hook it is", choices=("claude", "codex", "gemini", "agy", "opencode")),
+        Argument("vendor", "whose hook it is", choices=HOOKED),
         Argument("event", "the vendor's name of the moment: SessionStart, PostToolUse, Stop, notify …"),
         Argument("payload", "the JSON itself, where a vendor gives it as a word", required=False),
     ),

@@ -60,7 +60,7 @@ NO_SERVER = "this atm was installed without its extra `mcp`, so the server canno
 def run(session: Session, args: Args) -> int:
     from atm.setup.services.planning import SetupOrder, apply, check, plan
     from atm.ui.cli.setup.view import Doing, scope_of, show_changes, show_standing
-    from atm.vendors.hooks import SERVER
+    from atm.vendors.settings import SERVER
     from atm.wiring.setup import build_vendor_files
 
     scope, project = scope_of(args), session.settings.root
@@ -85,18 +85,19 @@ def _no_server() -> str:
 
 def _clients(args: Args) -> list[str]:
     from atm.ui.cli.setup.view import names_of
-    from atm.vendors.hooks import CLIENTS
+    from atm.vendors.settings_files import clients
 
-    named = names_of(args, "client", CLIENTS)
+    known = clients()
+    named = names_of(args, "client", known)
     if not named and not args.flag("remove"):
-        raise UsageError("--client is missing", f"choose from {', '.join(CLIENTS)}")
-    return named or list(CLIENTS)
+        raise UsageError("--client is missing", f"choose from {', '.join(known)}")
+    return named or list(known)
 
 
 def _identity(args: Args, scope: str) -> Identity | None:
     """The names that were given, checked; None if there are none."""
-    from atm.vendors.hooks import PROJECT
     from atm.vendors.server_entries import Identity
+    from atm.vendors.settings import PROJECT
 
     given = [f"--{name}" for name in ("team", "as", "role") if args.given(name)]
     if not given:
@@ -116,13 +117,15 @@ def _identity(args: Args, scope: str) -> Identity | None:
 
 def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Callable[[set[str]], list[str]]:
     from atm.ui.cli.setup.view import words_about_the_path
-    from atm.vendors.hooks import CLIENTS, PROJECT
+    from atm.vendors.settings import PROJECT
+    from atm.vendors.settings_files import clients, settings_of
 
     def steps(changed: set[str]) -> list[str]:
         lines = ["Next:", "  Restart what is running: servers are started at the beginning of a session."]
-        for client, (where, words) in _WORDS.items():
-            if client in changed and where in ("", scope):
-                lines.append(f"  {CLIENTS[client].title} {words}")
+        for name, client in clients().items():
+            where, words = settings_of(name).after_server
+            if name in changed and words and where in ("", scope):
+                lines.append(f"  {client.title} {words}")
         if identity is None or not identity.member:
             lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
             lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
@@ -131,13 +134,3 @@ def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Ca
         return [*lines, *words_about_the_path(files, scope)]
 
     return steps
-
-
-_WORDS = {
-    "claude": ("project", "asks before it starts a server of a project; /mcp shows how it stands."),
-    "codex": ("project", "reads .codex/config.toml only in a project that it trusts; /mcp shows how it stands."),
-    "gemini": ("project", "starts no server in a folder that it does not trust; /mcp shows how it stands."),
-    "cursor": ("", "starts a new server only after you switched it on in its settings."),
-    "vscode": ("", "asks whether you trust a new server; `MCP: List Servers` shows how it stands."),
-}
-"""What to know about a client, and in which scope (empty: in both)."""

@@ -18,7 +18,8 @@ from atm.team.services.registry import find_team
 from atm.ui.cli.crew.wishes import wish_of
 from atm.ui.cli.runs.planned import planned_tasks
 from atm.ui.cli.runs.prepared import LEAD
-from atm.vendors.runtimes import PLAIN, SCRIPT
+from atm.vendors.runtime import PLAIN, SCRIPT
+from atm.vendors.runtimes import with_a_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.runs.prepared import Prepared
     from atm.ui.cli.session import Session
-
-MINDS = ("claude", "codex", "gemini", "opencode")
 
 
 def seat(args: Args, session: Session, made: Prepared) -> None:
@@ -52,7 +51,7 @@ def seat(args: Args, session: Session, made: Prepared) -> None:
         if lead == SCRIPT:
             raise UsageError("a script cannot lead", "leave --lead out: the loop leads by itself")
     elif args.flag("delegate"):
-        raise UsageError("--delegate is about an agent that leads", "name one: --lead claude")
+        raise UsageError("--delegate is about an agent that leads", f"name one: --lead {with_a_model()[0]}")
     backend = "tmux" if args.text("display") == "panes" else args.text("backend")
     for one in made.everybody:
         runtime = runtime_of(crew, one.runtime)  # raises, and says what is missing
@@ -108,10 +107,11 @@ def _runtimes(args: Args, made: Prepared, tasks: list[AskedTask]) -> list[str]:
     if tasks and all(one.has_commands or one.runtime for one in tasks):
         return [SCRIPT] if any(one.has_commands and not one.runtime for one in tasks) else []
     crew = made.desk.crew
-    found = next((name for name in MINDS if crew.find_program(crew.runtimes[name].program)), "")
+    minds = with_a_model()
+    found = next((name for name in minds if crew.find_program(crew.runtimes[name].program)), "")
     if not found:
         raise RuntimeMissing(
-            f"none of {', '.join(MINDS)} is on the PATH, and some tasks need a model",
+            f"none of {', '.join(minds)} is on the PATH, and some tasks need a model",
             "install one, see `atm runtimes`; or say what to run in the plan, and use --runtime script",
         )
     return [found]

@@ -11,6 +11,7 @@ from atm.ui.views.letters import in_one_line
 from atm.ui.views.looks import spelled
 from atm.ui.views.roster.members import symbol
 from atm.ui.views.tables import table
+from atm.vendors.known import get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Messages on the screen; JSON has all fifty."""
-
-RESUME_WORDS = {
-    "claude": "claude --resume {}",
-    "codex": "codex resume {}",
-    "gemini": "gemini --resume {}",
-    "opencode": "opencode --session {}",
-}
 
 
 def iso(at: float | None) -> str | None:
@@ -196,4 +190,6 @@ def _saved_words(saved: MemberCheckpoint) -> str:
 def _vendor(one: MemberView, found: Resumed | None) -> str:
     if not one.session or found is None or found.resumable.get(one.name) is not True:
         return ""
-    return RESUME_WORDS.get(one.runtime, "{}").format(one_line(one.session))
+    known = get(one.runtime)
+    place = known.conversations if known is not None else None
+    return (place.resume if place is not None else "{}").format(one_line(one.session))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from atm.core.untrusted_text import one_line, shell_words
 from atm.team.rules.team import AGENT
 from atm.ui.cli.arguments import MANY, Args, Command, Option
-from atm.vendors.hooks import KINDS, KNOWN, PROJECT, USER, WITHOUT_SERVER
-from atm.vendors.moments import AGY, CODEX, GEMINI
+from atm.vendors.settings import KINDS, USER, WITHOUT_SERVER
+from atm.vendors.settings_files import settings_of, with_hooks_of_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atm.setup.services.planning import SetupOrder
     from atm.ui.cli.session import Session
     from atm.ui.cli.setup.view import Doing
-    from atm.vendors.hooks import Vendor
+    from atm.vendors.settings import SettingsOf, Surroundings
 
 COMMAND = Command(
     "init",
@@ -27,7 +27,10 @@ COMMAND = Command(
     "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed, 1 if you said no.",
     options=(
         Option(
-            "--vendor", value="NAME", kind=MANY, help=f"only these: {', '.join(KNOWN)} (default: all that are here)"
+            "--vendor",
+            value="NAME",
+            kind=MANY,
+            help=f"only these: {', '.join(with_hooks_of_ours())} (default: all that are here)",
         ),
         Option("--user", help="in your own settings, for all projects (default)"),
         Option("--project", help="in the settings of this repository"),
@@ -55,9 +58,10 @@ def execute(args: Args, session: Session) -> int:
     from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_standing
     from atm.wiring.setup import build_vendor_files
 
+    known = with_hooks_of_ours()
     remove, scope, project = args.flag("remove"), scope_of(args), session.settings.root
     files = build_vendor_files(session.layout, session.environment, session.settings)
-    vendors = names_of(args, "vendor", KNOWN) or (list(KNOWN) if remove else list(detect(files, project)))
+    vendors = names_of(args, "vendor", known) or (list(known) if remove else list(detect(files, project)))
     if not vendors:
         return _say_nothing_found(session, files)
     # A server that cannot start would be an error message at every start of every agent.
@@ -149,44 +153,28 @@ def _offer_message(session: Session) -> None:
 
 def _say_nothing_found(session: Session, files: VendorFiles) -> int:
     places = files.places(session.settings.root)
-    looked = {name: [*vendor.programs, *_traces(vendor, places.root_of(name))] for name, vendor in KNOWN.items()}
+    known = with_hooks_of_ours()
+    looked = {name: [*settings_of(name).programs, *_traces(settings_of(name), places)] for name in known}
     lines = ["No agent CLI was found here. Looked for:"]
-    lines += [f"  {KNOWN[name].title:<15} {one_line(', '.join(words))}" for name, words in looked.items()]
+    lines += [f"  {known[name].title:<15} {one_line(', '.join(words))}" for name, words in looked.items()]
     lines.append("Name one to set it up all the same: atm init --vendor claude")
     session.tell({"action": "init", "vendors": [], "files": [], "looked_for": looked}, "\n".join(lines))
     return NOTHING
 
 
-def _traces(vendor: Vendor, root: str) -> list[str]:
-    return ([f"{root}/{name}" for name in vendor.evidence] or [root]) if root else []
+def _traces(known: SettingsOf, places: Surroundings) -> list[str]:
+    root = known.root(places)
+    return ([f"{root}/{name}" for name in known.evidence] or [root]) if root else []
 
 
 def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
     from atm.ui.cli.setup.view import words_about_the_path
 
-    titles = ", ".join(KNOWN[name].title for name in KNOWN if name in vendors)
+    known = [vendor for name, vendor in with_hooks_of_ours().items() if name in vendors]
+    titles = ", ".join(vendor.title for vendor in known)
     lines = ["Next:", f"  Restart what runs of these, they read their hooks at the start: {titles}."]
-    if CODEX in vendors:
-        lines.append(
-            "  Codex runs a new or changed hook only after you trusted it: type /hooks in codex and look at them."
-        )
-    if GEMINI in vendors and scope == PROJECT:
-        lines.append(
-            "  Gemini CLI asks before it runs hooks of a project, and runs none in a folder it does not trust."
-        )
-    if AGY in vendors:
-        lines += _words_about_agy(scope)
+    lines += [f"  {line}" for vendor in known for line in settings_of(vendor.name).after_hooks(scope)]
     lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
     lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
     lines.append("  `atm up claude:ann` starts one that knows it; `atm daemon start` wakes others.")
     return [*lines, *words_about_the_path(files, scope)]
-
-
-def _words_about_agy(scope: str) -> list[str]:
-    """On projects: google-antigravity/antigravity-cli has open reports, 1036 and 1052, and people for whom it works."""
-    lines = ["  Antigravity CLI does not say when it reads no hooks from a file: type /hooks in agy and look for atm."]
-    if scope == PROJECT:
-        lines.append("  It reads those of a project in a folder that it trusts; if it does not, use --user instead.")
-    else:
-        lines.append("  The .atm.toml of its workspace counts where agy names one; the variables below always do.")
-    return lines

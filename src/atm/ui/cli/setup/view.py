@@ -14,7 +14,8 @@ from atm.core.untrusted_text import one_line
 from atm.setup.services.planning import CREATED, REFUSED, REMOVED, UNCHANGED
 from atm.ui.cli.render import Style
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
-from atm.vendors.hooks import CLIENTS, INSTALLED, PROJECT, USER
+from atm.vendors.settings import INSTALLED, PROJECT, USER
+from atm.vendors.settings_files import clients
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _error_json(change: FileChange) -> dict[str, str] | None:
 
 
 def _standing_line(style: Style, change: FileChange) -> str:
-    title = f"{style(CLIENTS[change.vendor].title, BOLD)}  {one_line(change.path)}"
+    title = f"{style(clients()[change.vendor].title, BOLD)}  {one_line(change.path)}"
     if change.refusal is not None:
         return f"{style('unclear', RED)}    {title}\n    {one_line(str(change.refusal))}"
     state = change.standing.state
@@ -205,7 +206,7 @@ def _size(change: FileChange) -> str:
     parts = [
         f"{count} line{'' if count == 1 else 's'} {word}" for count, word in ((more, "more"), (less, "less")) if count
     ]
-    return f"{CLIENTS[change.vendor].title}, {', '.join(parts)}"
+    return f"{clients()[change.vendor].title}, {', '.join(parts)}"
 
 
 def _nothing_done(doing: Doing, changes: Sequence[FileChange]) -> str:

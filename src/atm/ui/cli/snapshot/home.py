@@ -13,8 +13,9 @@ from atm.ui.views.extras import screen_command
 from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
 from atm.ui.views.team.attention import NEEDS, PROBLEMS, WORKING, attention, own_mail, strip
 from atm.ui.views.team.last_run import run_lines
-from atm.ui.views.team.next_steps import VENDORS, first_steps, next_steps, screen_steps, step_lines
+from atm.ui.views.team.next_steps import first_steps, next_steps, screen_steps, step_lines
 from atm.ui.views.team.signs import BROKEN, MOVING, PROVEN, REST, YOU, cell_sign, sign
+from atm.vendors.runtimes import with_a_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class HomePage:
 
     def programs(self) -> list[str]:
         path = self.session.environment.get("PATH")
-        return [name for name in VENDORS if shutil.which(name, path=path)]
+        return [name for name in with_a_model() if shutil.which(name, path=path)]
 
     # Without a team that is meant.
 
@@ -90,7 +91,7 @@ class HomePage:
         self.steps(first_steps(programs, self._likely_me()), head="")
         if not programs:
             self.say()
-            self.say(f"  (none of {', '.join(VENDORS)} is here: script agents run commands,")
+            self.say(f"  (none of {', '.join(with_a_model())} is here: script agents run commands,")
             self.say("  and need no model; `atm runtimes` says how to get the others)")
         if claudes:
             self.say()

@@ -14,15 +14,13 @@ from atm.ui.views.style import width_of
 from atm.ui.views.team.attention import GONE, answer_command
 from atm.ui.views.team.last_run import WORDS, needs_person
 from atm.vendors.dialogs import asked_in_words
+from atm.vendors.runtimes import with_a_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.ui.views.team.seen import MemberSeen, TeamSeen
-
-VENDORS = ("claude", "codex", "gemini", "opencode")
-"""Runtimes with a model, in the order in which they are proposed."""
 
 SCRIPT = "script"
 MOST = 3
@@ -69,7 +67,7 @@ def step_lines(steps: Sequence[NextStep], columns: int) -> list[str]:
 
 def agents_to_start(programs: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     """`claude:ann`, `codex:bob`: agents of programs that are here; without any, scripts, which need none."""
-    here = [name for name in VENDORS if name in programs] or [SCRIPT]
+    here = [name for name in with_a_model() if name in programs] or [SCRIPT]
     names = [name for name in ("ann", "bob", "cat", "dan") if name not in taken]
     return [f"{here[number % len(here)]}:{name}" for number, name in enumerate(names[:2])]
 

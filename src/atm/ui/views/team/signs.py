@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from atm.merges.rules.shown_state import BROKEN, MOVING, PROVEN, REST, SHOWN, YOU
 from atm.ui.views.looks import LOOKS
+from atm.vendors.known import every, of_word
 
-__all__ = ["BROKEN", "MOVING", "PROVEN", "REST", "YOU", "sign", "vendor"]
+__all__ = ["BROKEN", "MOVING", "PROVEN", "REST", "YOU", "sign", "titles", "vendor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +62,26 @@ def cell_sign(cell: str) -> Sign:
     return CELLS.get(cell, UNKNOWN)
 
 
-VENDORS = {
-    **dict.fromkeys(("claude", "claude-code", "in-process", "iterm2"), ("CC", "Claude Code")),
-    "codex": ("CX", "Codex"),
-    "gemini": ("GM", "Gemini CLI"),
-    "opencode": ("OC", "OpenCode"),
-    **dict.fromkeys(("script", "command", "shell"), ("SH", "a script")),
-    "human": ("··", "a person"),
-}
-
-
 def sign(state: str) -> Sign:
     return SIGNS.get(state, UNKNOWN)
+
+
+PERSON = ("··", "a person")
+
+
+def titles() -> dict[str, str]:
+    """What the two letters of each kind of member mean."""
+    of_vendors = {known.letters: known.title for known in every() if known.letters}
+    return dict([*of_vendors.items(), PERSON])
 
 
 def vendor(*known: str | None) -> tuple[str, str]:
     """Two letters and a name, from what is known best: its runtime, its backend, its model."""
     for one in known:
         name = (one or "").partition(":")[0].casefold()
-        if name in VENDORS:
-            return VENDORS[name]
-        if any(word in name for word in ("claude", "opus", "sonnet", "haiku")):
-            return VENDORS["claude"]
+        if name == "human":
+            return PERSON
+        found = of_word(name) if name else None
+        if found is not None:
+            return found.letters, found.title
     return "", "an agent of an unknown kind"

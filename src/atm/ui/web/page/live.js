@@ -4,6 +4,7 @@
 import { encoded, get, onTime, post, Refused, teamPath } from "./api.js";
 import { applied, arrived } from "./change.js";
 import { path } from "./route.js";
+import { learnVendors } from "./signs.js";
 import { isHeld, whenFree } from "./steady.js";
 import { Stream } from "./stream.js";
 import { useEffect, useRef, useState } from "./view.js";
@@ -147,6 +148,7 @@ const isOlder = (said, whole) => {
 function take(said) {
   if (latest && isOlder(said.version, latest.version)) return;
   toldNow(said.now);
+  learnVendors(said.vendors);
   latest = arrived(said);
   world.missing = null;
   show();

@@ -29,24 +29,13 @@ export const sign = (word) => (Object.hasOwn(SIGNS, word) ? SIGNS[word] : UNKNOW
 const WORDS = { person: "a person",  in_progress: "in progress", conflict_detected: "conflict", pending: "ready", completed: "done" };
 export const word = (state) => (Object.hasOwn(WORDS, state) ? WORDS[state] : String(state ?? "unknown").replaceAll("_", " "));
 
-const VENDORS = [
-  [/claude|opus|sonnet|haiku|^in-process$|^iterm2$/, "CC", "Claude Code"], [/codex/, "CX", "Codex"], [/gemini/, "GM", "Gemini CLI"],
-  [/opencode/, "OC", "OpenCode"], [/^(script|command|shell)$/, "SH", "a script"], [/^human$/, "··", "a person"],
-];
-const NAMES = new Map(VENDORS.map(([, tag, name]) => [tag, name]));
-
-/** Two letters, and the name behind them. */
-export const vendorName = (tag) => NAMES.get(tag) ?? "an agent of an unknown kind";
-
-export function vendorOf(member) {
-  if (!member) return "";
-  for (const known of [member.kind === "human" ? "human" : "", member.agent?.runtime, member.backend, member.model, member.type]) {
-    const name = String(known ?? "").split(":")[0].toLowerCase();
-    const found = name && VENDORS.find(([shape]) => shape.test(name));
-    if (found) return found[1];
-  }
-  return "";
+/** Two letters, and the name behind them: what the server knows of vendors comes with each whole. */
+const NAMES = new Map();
+export function learnVendors(names) {
+  for (const [tag, name] of Object.entries(names ?? {})) NAMES.set(tag, name);
 }
+export const vendorName = (tag) => NAMES.get(tag) ?? "an agent of an unknown kind";
+export const vendorOf = (member) => member?.vendor ?? "";
 
 /** What the server shows of a task; a task that is not on the board is unknown. @returns {{state: string, word: string, tone: string, column: string}} */
 export const shownOf = (task) => task?.shown ?? UNSEEN;
