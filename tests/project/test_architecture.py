@@ -54,7 +54,7 @@ SEES = {
 
 OF_VENDORS = {
     **dict.fromkeys(
-        ("drivers", "transcripts", "claude.installed", "claude.sessions", "claude.stream_json"), "adapters"
+        ("drivers", "packages", "transcripts", "claude.installed", "claude.sessions", "claude.stream_json"), "adapters"
     ),
     **dict.fromkeys(
         ("codex.app_server", "gemini.driver", "opencode.driver", "opencode.http", "opencode.wake"), "adapters"

@@ -120,3 +120,14 @@ def test_one_that_cannot_be_loaded_is_told_by_doctor_and_keeps_nobody_from_worki
     (tmp_path / "packages/acme_for_atm.py").write_text("raise RuntimeError('broken')\n")
     assert "the vendor acme of another package cannot be used" in acme("doctor", code=None).out
     assert acme("members", "--team", "crew").code == 0
+
+
+def test_one_that_ends_the_program_or_takes_a_name_of_ours_is_passed_over(acme: Crew, tmp_path: Path):
+    packages = tmp_path / "packages"
+    (packages / "acme_for_atm.py").write_text("import sys\nsys.exit(3)\n")
+    told = packages / "acme_for_atm-1.0.dist-info/entry_points.txt"
+    told.write_text("[atm.vendors]\nacme = acme_for_atm:VENDOR\ncodex = acme_for_atm:VENDOR\n")
+    said = acme("doctor", code=None).out
+    assert "SystemExit: 3" in said
+    assert "atm has a vendor of this name" in said
+    assert acme("runtimes", "list", "--json").code == 0

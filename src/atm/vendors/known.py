@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from atm.vendors.calls import ToolCalls
     from atm.vendors.hooks import HookTable
 
-GROUP = "atm.vendors"
-
 BUILT_IN = {
     "claude": "atm.vendors.claude:VENDOR",
     "codex": "atm.vendors.codex:VENDOR",
@@ -67,7 +65,7 @@ def of_process(program: str) -> Vendor | None:
     """
     if program in PROCESSES:
         return get(PROCESSES[program])
-    return next((vendor for vendor in _loaded.values() if program in vendor.processes), None)
+    return next((vendor for vendor in [*_loaded.values()] if program in vendor.processes), None)
 
 
 def of_word(word: str) -> Vendor | None:
@@ -118,17 +116,21 @@ def _vendor(name: str, place: str) -> Vendor:
 
 
 def _search() -> None:
-    """Packages are looked through once in a process. One that cannot be loaded is passed over and told by doctor."""
+    """
+    Packages are looked through once in a process; two threads that begin at once find the same. One that cannot be loaded
+    is passed over and told by doctor.
+    """
     if _is_searched:
         return
-    _is_searched.append(True)
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group=GROUP):
-        if point.name in BUILT_IN or point.name in FORMER:
-            _of_others[point.name] = f"{point.value}: atm has a vendor of this name"
+    found = loaded("atm.vendors.packages:vendors_of_others")  # by name: rules ask this module, and that one reads files
+    vendors: dict[str, Vendor] = {}
+    for name, place in found() if callable(found) else ():
+        if name in BUILT_IN or name in FORMER:
+            _of_others[name] = f"{place}: atm has a vendor of this name"
             continue
         try:
-            _loaded[point.name] = _vendor(point.name, point.value)
-        except Exception as error:  # noqa: BLE001 - a package of others must not keep atm from its work
-            _of_others[point.name] = f"{point.value}: {type(error).__name__}: {error}"
+            vendors[name] = _vendor(name, place)
+        except (Exception, SystemExit) as error:  # a package of others must not keep atm from its work
+            _of_others[name] = f"{place}: {type(error).__name__}: {error}"
+    _loaded.update(vendors)
+    _is_searched.append(True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.core.errors import BadSetting
 from atm.core.names import check_new_name
-from atm.vendors.known import BUILT_IN, GROUP, every
+from atm.vendors.known import BUILT_IN, every
 from atm.vendors.runtime import BOARD, PLAIN, Runtime
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ def known() -> dict[str, Runtime]:
         runtime = vendor.runtime
         if runtime is not None:
             if vendor.name not in BUILT_IN:
-                runtime.origin = f"entry point {GROUP}"
+                runtime.origin = "entry point atm.vendors"
             found[runtime.name] = runtime
     return found
 
