@@ -117,8 +117,8 @@ def _vendor(name: str, place: str) -> Vendor:
 
 def _search() -> None:
     """
-    Packages are looked through once in a process; two threads that begin at once find the same. One that cannot be loaded
-    is passed over and told by doctor.
+    Packages are looked through once in a process; two threads that begin at once find the same. One that cannot be
+    loaded is passed over and told by doctor.
     """
     if _is_searched:
         return
@@ -130,7 +130,7 @@ def _search() -> None:
             continue
         try:
             vendors[name] = _vendor(name, place)
-        except (Exception, SystemExit) as error:  # a package of others must not keep atm from its work
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a package of others must not keep atm from its work
             _of_others[name] = f"{place}: {type(error).__name__}: {error}"
     _loaded.update(vendors)
     _is_searched.append(True)
