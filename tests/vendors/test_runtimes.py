@@ -48,6 +48,22 @@ def test_one_can_be_like_a_vendors_with_other_words():
     assert runtime.vendor == "claude"
 
 
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
+def test_one_that_is_like_a_vendors_has_all_of_its_ways(name):
+    like, mine = known()[name], read_runtime("mine", {"command": ["wrapper"], "like": name}, "user file x")
+    ways = ("protocol", "resume", "tools", "takes_tools", "modes", "ends_by_signal", "goes_on", "ignored", "driver")
+    assert [getattr(mine, way) for way in ways] == [getattr(like, way) for way in ways]
+
+
+def test_one_can_speak_a_protocol_with_words_of_its_own_and_have_variables():
+    said = {"command": ["acme", "--acp"], "protocol": "acp", "env": {"ACME_MODE": "quiet"}}
+    runtime = read_runtime("mine", said, "user file x")
+    assert (runtime.headless, runtime.environment) == (["acme", "--acp"], {"ACME_MODE": "quiet"})
+    assert runtime.driver == "atm.vendors.drivers.acp:AcpDriver"
+    mine = read_runtime("work", {"command": ["claude"], "like": "claude", "env": {"A": "1"}}, "user file x")
+    assert mine.environment == {**known()["claude"].environment, "A": "1"}
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -57,6 +73,12 @@ def test_one_can_be_like_a_vendors_with_other_words():
         ({"command": "x", "like": "script"}, "names no runtime with a program"),
         ({"command": "x", "like": "emacs"}, "names no runtime with a program"),
         ({"comand": "x"}, "'comand' is unknown"),
+        ({"command": ["x"], "protocol": "smtp"}, "does not speak 'smtp'"),
+        ({"command": ["x"], "env": ["A=1"]}, "must be a table of texts"),
+        ({"command": ["x"], "env": {"A": 1}}, "must be a table of texts"),
+        ({"command": ["x"], "env": {"ATM_IDENTITY": "ann"}}, "cannot set ATM_IDENTITY"),
+        ({"command": ["x"], "env": {"HOME": "/x"}}, "look for their team elsewhere"),
+        ({"command": ["x"], "env": {"A B": "x"}}, "cannot set A B"),
     ],
 )
 def test_what_says_no_program_is_refused(said, words):

@@ -11,6 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SHARED_DRIVERS = {"acp": "atm.vendors.drivers.acp:AcpDriver"}
+"""Of protocols that no vendor owns: without the ways of one program."""
+
+MOVE_TEAMS = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+"""Variables by which atm, too, finds its files."""
+
 _OWN = ("brings", "command", "env", "like", "protocol")
 """What the user can say of a runtime of their own."""
 
@@ -56,7 +62,7 @@ def read_runtime(name: str, said: Mapping[str, object], origin: str) -> Runtime:
             headless=words,
             environment=more,
             ends_by_signal=like.ends_by_signal,
-            driver=like.driver,
+            driver=SHARED_DRIVERS.get(like.protocol, like.driver),
             variables=like.variables,
             brings=brings,
             origin=origin,
@@ -107,8 +113,12 @@ def _variables(name: str, said: object) -> dict[str, str]:
     if said is None:
         return {}
     if not isinstance(said, dict) or not all(isinstance(value, str) for value in said.values()):
-        raise BadSetting(f"runtimes.{name}.env must be a table of texts", 'for example { CLAUDE_CONFIG_DIR = "/x" }')
+        raise BadSetting(f"runtimes.{name}.env must be a table of texts", 'for example { CODEX_HOME = "/x" }')
     for key in said:
         if key.startswith("ATM_") or not key.isidentifier():
             raise BadSetting(f"runtimes.{name}.env cannot set {key}", "leave it out")
+        if key in MOVE_TEAMS:
+            raise BadSetting(
+                f"runtimes.{name}.env cannot set {key}: its agents would look for their team elsewhere", "leave it out"
+            )
     return dict(said)
