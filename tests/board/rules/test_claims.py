@@ -232,6 +232,18 @@ class TestChanges:
         text, card = claimed()
         assert after(text, claims.fail(card, BY, "boom", final=True))[1].outcome == "failed"
 
+    def test_each_try_names_who_failed_and_not_who_says_so(self):
+        text, card = claimed()
+        text, _ = after(text, claims.fail(card, Stamp("lead", BY.at, "e-2"), "boom"))
+        (tried,) = decode_task(text, 1).details["tries"]
+        assert (tried["attempt"], tried["by"], tried["error"]) == (1, "ann", "boom")
+
+    def test_what_could_not_be_begun_goes_back_with_the_reason_and_without_blame(self):
+        text, card = claimed()
+        text, card = after(text, claims.give_back(card, Stamp("a1", BY.at, "e-2"), "no worktree could be made"))
+        assert (card.status, card.owner, card.failures) == ("pending", "", 0)
+        assert decode_task(text, 1).part("refused") == {"why": "no worktree could be made", "at": BY.at, "by": "a1"}
+
     def test_a_release_is_without_blame(self):
         text, card = claimed()
         _, card = after(text, claims.release(card, BY))

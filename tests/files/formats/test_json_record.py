@@ -21,6 +21,7 @@ from atm.files.formats.json_record import (
     RawObject,
     decode,
     decode_object,
+    decode_with_repeats,
     encode,
     indent,
     quote,
@@ -463,3 +464,11 @@ def test_what_javascript_leaves_as_it_is_is_no_escape():
     assert quote("a\x7fb") == '"a\x7fb"'
     assert quote("é\x7f") == '"é\x7f"'
     assert quote("\ud83d\x7f") == '"\\ud83d\\u007f"', "what no file can hold is escaped, and the rest with it"
+
+
+def test_keys_that_stand_twice_are_named_wherever_they_stand_and_the_last_value_counts():
+    assert decode_with_repeats('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}') == ({"a": 3, "b": {"c": 2}}, ["c", "a"])
+    assert decode_with_repeats(' {"a": 1} \n') == ({"a": 1}, [])
+    for text in ('{"a": 1} x', "[1]", '"a"'):
+        with pytest.raises(NotJson):
+            decode_with_repeats(text)
