@@ -259,8 +259,8 @@ def tiny_disk() -> Iterator[Callable[..., Path]]:
         return path
 
     yield mount
-    for path in mounted:
-        subprocess.run(["umount", str(path)], check=False)
+    for path in mounted:  # at once, also while a process that is just ending has a file open there
+        subprocess.run(["umount", "-l", str(path)], check=True)
 
 
 @pytest.fixture
