@@ -15,6 +15,7 @@ from atm.board.rules.claims import check_claimant, choose, may_claim, why_nothin
 from atm.board.rules.dependencies import Board
 from atm.board.rules.tasks import PRIORITIES, STATUSES, Card, Change, Stamp, Task
 from atm.core.errors import NotAllowed
+from atm.core.plain import dicts_in
 from atm.core.work_errors import NotClaimant, TaskClosed
 from atm.files.formats.json_record import to_bytes
 
@@ -235,7 +236,7 @@ class TestChanges:
     def test_each_try_names_who_failed_and_not_who_says_so(self):
         text, card = claimed()
         text, _ = after(text, claims.fail(card, Stamp("lead", BY.at, "e-2"), "boom"))
-        (tried,) = decode_task(text, 1).details["tries"]
+        (tried,) = dicts_in(decode_task(text, 1).details["tries"])
         assert (tried["attempt"], tried["by"], tried["error"]) == (1, "ann", "boom")
 
     def test_what_could_not_be_begun_goes_back_with_the_reason_and_without_blame(self):
